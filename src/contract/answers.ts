@@ -3,7 +3,7 @@ import type { z } from 'zod'
 
 import { json, parameter } from './route.ts'
 import { cursorInput, limitInput } from './schemas/common.ts'
-import { timeInput } from './schemas/input.ts'
+import { timeInput, walletInput } from './schemas/input.ts'
 import { paymentChallenge } from './x402.ts'
 
 export const markdown = 'text/markdown; charset=utf-8'
@@ -17,6 +17,9 @@ export const toBePaid = json(
 /** The answer 200 to a repeated write that would otherwise return 201 or 202. */
 export const repeated = <Schema extends z.ZodType>(schema: Schema) =>
   json('Exact repeat of an earlier request; returns the first answer.', schema)
+
+export const walletParameter = (description = 'A wallet address, in any accepted notation.') =>
+  parameter(walletInput, description, '0x52908400098527886E0F7030069857D2E4169EE7')
 
 export const sinceParameter = (description: string) =>
   parameter(timeInput, description, '2026-11-20T00:00:00Z')

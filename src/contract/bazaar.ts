@@ -1,37 +1,42 @@
 /** The bazaar extension of x402, for catalogues of paid resources. The data is small, since it is part of a header. */
 import type { Route } from './route.ts'
 
-interface ParameterMap {
-  readonly [name: string]: string
-}
-
 /** Value of `extensions.bazaar`: data and its JSON Schema. */
-export function bazaarExtension(route: Route) {
-  const { method, bodyExample } = route
-  const queryParams = examplesOf(route.query)
-  const pathParams = examplesOf(route.params)
-  const answer = route.answers[200]
-  const isJson = answer?.contentType === undefined
+export function bazaarExtension({ method, query, params, bodyExample: body, answers }: Route) {
+  const queryParams = examplesOf(query)
+  const pathParams = examplesOf(params)
+  const { contentType: format, example } = answers[200] ?? {}
   return {
     info: {
       input: {
         type: 'http',
         method,
-        ...(queryParams === null ? {} : { queryParams }),
-        ...(pathParams === null ? {} : { pathParams }),
-        ...(bodyExample === undefined ? {} : { bodyType: 'json', body: bodyExample }),
+        ...(queryParams && { queryParams }),
+        ...(pathParams && { pathParams }),
+        ...(body && { bodyType: 'json', body }),
       },
       output: {
-        type: isJson ? 'json' : 'text',
-        ...(isJson ? {} : { format: answer.contentType }),
-        ...(answer?.example === undefined ? {} : { example: answer.example }),
+        ...(format === undefined ? { type: 'json' } : { type: 'text', format }),
+        ...(example && { example }),
       },
     },
     schema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
       properties: {
-        input: inputSchema(method, { queryParams, pathParams, hasBody: bodyExample !== undefined }),
+        input: {
+          type: 'object',
+          properties: {
+            type: { type: 'string', const: 'http' },
+            method: { type: 'string', enum: [method] },
+            ...(queryParams && { queryParams: mapSchema(queryParams) }),
+            ...(pathParams && {
+              pathParams: { ...mapSchema(pathParams), required: Object.keys(pathParams) },
+            }),
+            ...(body && { bodyType: { type: 'string', enum: ['json'] }, body: { type: 'object' } }),
+          },
+          required: ['type', 'method', ...(body ? ['bodyType', 'body'] : [])],
+        },
         output: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
       },
       required: ['input'],
@@ -39,31 +44,7 @@ export function bazaarExtension(route: Route) {
   }
 }
 
-function inputSchema(
-  method: Route['method'],
-  has: {
-    readonly queryParams: ParameterMap | null
-    readonly pathParams: ParameterMap | null
-    readonly hasBody: boolean
-  },
-): object {
-  const { queryParams, pathParams, hasBody } = has
-  return {
-    type: 'object',
-    properties: {
-      type: { type: 'string', const: 'http' },
-      method: { type: 'string', enum: [method] },
-      ...(queryParams === null ? {} : { queryParams: mapSchema(queryParams) }),
-      ...(pathParams === null
-        ? {}
-        : { pathParams: { ...mapSchema(pathParams), required: Object.keys(pathParams) } }),
-      ...(hasBody
-        ? { bodyType: { type: 'string', enum: ['json'] }, body: { type: 'object' } }
-        : {}),
-    },
-    required: ['type', 'method', ...(hasBody ? ['bodyType', 'body'] : [])],
-  }
-}
+type ParameterMap = Readonly<Record<string, string>>
 
 function mapSchema(map: ParameterMap) {
   const text = { type: 'string' }

@@ -6,7 +6,6 @@ import { disputeRoutes } from './routes/disputes.ts'
 import { imageRoutes } from './routes/images.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { logRoutes } from './routes/log.ts'
-import { marketRoutes } from './routes/market.ts'
 import { pactRoutes } from './routes/pacts.ts'
 import { partnerRoutes } from './routes/partners.ts'
 import { honestyRoutes, railRoutes } from './routes/rails.ts'
@@ -21,7 +20,6 @@ const registry = {
   ...healthRoutes,
   ...statsRoutes,
   ...railRoutes,
-  ...marketRoutes,
   ...alertRoutes,
   ...feedbackRoutes,
   ...workerRoutes,

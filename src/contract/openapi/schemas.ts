@@ -8,7 +8,7 @@ import texts from './field-texts.json' with { type: 'json' }
 import { isObject } from './json.ts'
 import type { OpenApiJson, OpenApiObject } from './json.ts'
 
-/** Descriptions of fields that have the same meaning in every schema, by name. */
+/** Descriptions of fields by name. A schema in which the name has another meaning describes it itself. */
 const fieldTexts: ReadonlyMap<string, string> = new Map(Object.entries(texts))
 
 export function componentSchemas(): OpenApiObject {

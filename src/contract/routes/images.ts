@@ -1,8 +1,7 @@
-import { toBePaid } from '../answers.ts'
+import { toBePaid, walletParameter } from '../answers.ts'
 import { apiPrefix, notFound, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { cardFormat, cardPage } from '../schemas/image.ts'
-import { walletInput } from '../schemas/input.ts'
 
 const { document, handler, live } = routesOf('Images')
 
@@ -42,11 +41,7 @@ export const imageRoutes = {
     description:
       'SVG of 20 pixels in height: the number of verified receipts and the day of the newest.',
     params: {
-      wallet: parameter(
-        walletInput,
-        'A wallet address, in any accepted notation.',
-        '0x52908400098527886E0F7030069857D2E4169EE7',
-      ),
+      wallet: walletParameter(),
     },
     answers: { 200: badge, 404: notFound('unknown_worker') },
   }),

@@ -1,7 +1,6 @@
 import { openQuotas } from '../../core/limits.ts'
-import { pageQuery, repeated } from '../answers.ts'
+import { pageQuery, repeated, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
-import { walletInput } from '../schemas/input.ts'
 import {
   awardBody,
   bid,
@@ -36,11 +35,7 @@ export const jobRoutes = {
       ...pageQuery,
       status: parameter(jobStatus, 'Only jobs in this state.', 'open'),
       skill: parameter(skillSlug, 'Only jobs that require this skill.', 'api-reference-writing'),
-      wallet: parameter(
-        walletInput,
-        'Only jobs of this poster.',
-        '0x52908400098527886E0F7030069857D2E4169EE7',
-      ),
+      wallet: walletParameter('Only jobs of this poster.'),
     },
     answers: { 200: json('The jobs.', jobList) },
   }),

@@ -1,7 +1,6 @@
-import { pageQuery, sinceParameter } from '../answers.ts'
+import { pageQuery, sinceParameter, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
-import { walletInput } from '../schemas/input.ts'
 import { platformList } from '../schemas/platform.ts'
 import { railChain } from '../schemas/rail.ts'
 import {
@@ -15,6 +14,8 @@ import {
 
 const { document, live, handler } = routesOf('Receipts')
 
+const id = parameter(receiptId, '`rcp_` and the SHA-256 of the content.', `rcp_${'ab'.repeat(32)}`)
+
 export const receiptRoutes = {
   listReceipts: document(60, {
     path: `${apiPrefix}/receipts`,
@@ -24,11 +25,7 @@ export const receiptRoutes = {
     query: {
       ...pageQuery,
       rail: parameter(railSlug, 'Only receipts of this rail.', 'x402'),
-      wallet: parameter(
-        walletInput,
-        'Only receipts of this worker.',
-        '0x52908400098527886E0F7030069857D2E4169EE7',
-      ),
+      wallet: walletParameter('Only receipts of this worker.'),
       chain: parameter(railChain, 'Only receipts on this chain.', 'base'),
       status: parameter(verification, 'Only receipts with this `verification`.', 'verified'),
       since: sinceParameter('Only receipts accepted after this time.'),
@@ -47,9 +44,7 @@ export const receiptRoutes = {
     path: `${apiPrefix}/receipts/{id}`,
     summary: 'Get a receipt',
     description: 'Live data, available as soon as the receipt is accepted.',
-    params: {
-      id: parameter(receiptId, '`rcp_` and the SHA-256 of the content.', `rcp_${'ab'.repeat(32)}`),
-    },
+    params: { id },
     answers: { 200: json('The receipt.', receiptDetail), 404: notFound('unknown_receipt') },
   }),
   getReceiptProof: live({
@@ -58,9 +53,7 @@ export const receiptRoutes = {
     summary: 'Get the proof that a receipt is in the log',
     description:
       'c2sp.org/tlog-proof: the entry in base64 after `extra`, its index, the path to the root, and the newest checkpoint. Verify it with `agent-income-ledger receipt verify --log`, or as /docs/transparency shows.',
-    params: {
-      id: parameter(receiptId, '`rcp_` and the SHA-256 of the content.', `rcp_${'ab'.repeat(32)}`),
-    },
+    params: { id },
     answers: {
       200: text('The proof.', 'text/plain; charset=utf-8'),
       404: notFound(

@@ -1,20 +1,13 @@
 import { z } from 'zod'
 
-import { pageQuery, repeated, sinceParameter, toBePaid } from '../answers.ts'
+import { pageQuery, repeated, sinceParameter, toBePaid, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
-import { walletInput } from '../schemas/input.ts'
 import { reputation } from '../schemas/reputation.ts'
 import { skillSlug } from '../schemas/skill.ts'
 import { leaderboard, registerBody, worker, workerList } from '../schemas/worker.ts'
 
 const { document, live, handler } = routesOf('Workers')
-
-const walletParameter = parameter(
-  walletInput,
-  'A wallet address, in any accepted notation.',
-  '0x52908400098527886E0F7030069857D2E4169EE7',
-)
 
 export const workerRoutes = {
   getLeaderboard: document(60, {
@@ -33,7 +26,7 @@ export const workerRoutes = {
     query: {
       ...pageQuery,
       skill: parameter(skillSlug, 'Only workers with this skill.', 'api-reference-writing'),
-      wallet: walletParameter,
+      wallet: walletParameter(),
       since: sinceParameter('Only workers registered after this time.'),
     },
     answers: { 200: json('The workers.', workerList) },
@@ -42,7 +35,7 @@ export const workerRoutes = {
     path: `${apiPrefix}/workers/{wallet}`,
     summary: 'Get a worker',
     description: 'Live.',
-    params: { wallet: walletParameter },
+    params: { wallet: walletParameter() },
     answers: { 200: json('The worker.', worker), 404: notFound('unknown_worker') },
   }),
   registerWorker: handler('POST', 'signed', {
@@ -74,7 +67,7 @@ export const workerRoutes = {
     summary: 'Get the reputation score and entries of a wallet',
     description:
       'The current score and the newest 50 entries. Use `cursor` to read older entries and recompute the score from all of them.',
-    params: { wallet: walletParameter },
+    params: { wallet: walletParameter() },
     query: pageQuery,
     answers: {
       200: {

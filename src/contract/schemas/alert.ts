@@ -12,11 +12,7 @@ export const alertEvent = model('AlertEvent', {
   rail: railSlug.nullable().describe('Null if the event concerns the ledger itself.'),
   severity,
   title: text(300),
-  data: z
-    .looseObject({})
-    .describe(
-      'For a flag: `flag_id`, `flag_kind` and, when it opens, `evidence`. For a transition: `from`, `to` and the figures that caused it.',
-    ),
+  data: z.looseObject({}),
   created_at: time.describe(
     'Unique and increasing with every event; serves as the position in the feed.',
   ),
@@ -25,21 +21,13 @@ export type AlertEvent = z.infer<typeof alertEvent>
 
 export const alertFeed = model('AlertFeed', {
   count,
-  events: list(alertEvent, 200).describe('Oldest first.'),
-  next_poll_hint: z
-    .object({
-      after_seconds: z
-        .int()
-        .min(0)
-        .max(86_400)
-        .describe(
-          '0 if more events are available; otherwise the time until the next check for events.',
-        ),
-      since: time.describe(
-        'The value of `since` for the next request. It skips no event and repeats none.',
-      ),
-    })
-    .describe('When and from which time to poll next.'),
+  events: list(alertEvent, 200),
+  next_poll_hint: z.object({
+    after_seconds: z.int().min(0).max(86_400),
+    since: time.describe(
+      'The value of `since` for the next request. It skips no event and repeats none.',
+    ),
+  }),
 })
 
 export const subscribeBody = bodyModel('AlertSubscribeBody', {
@@ -71,21 +59,17 @@ const subscriptionFields = {
 
 export const subscriptionCreated = model('AlertSubscriptionCreated', {
   ...subscriptionFields,
-  secret: text(80).describe(
-    '`whsec_` and the base64 of 32 bytes, the HMAC key of the signatures. Not shown again.',
-  ),
+  secret: text(80),
 })
 
 export const subscription = model('AlertSubscription', {
   ...subscriptionFields,
   status_reason: text(300).optional(),
   disabled_at: time.optional(),
-  failures: count.optional().describe('Failed attempts since the last success.'),
-  failing_since: time
-    .optional()
-    .describe('The time of the first of these failures, or of the first challenge.'),
-  last_error: text(300).optional().describe('Why the last attempt failed.'),
-  paused_until: time.optional().describe('No attempt takes place before this time.'),
+  failures: count.optional(),
+  failing_since: time.optional(),
+  last_error: text(300).optional(),
+  paused_until: time.optional(),
 })
 export type Subscription = z.infer<typeof subscription>
 
@@ -105,16 +89,16 @@ export const delivery = model('AlertDelivery', {
   status: deliveryStatus,
   attempts: count,
   next_attempt_at: time.optional(),
-  last_status: z.int().min(100).max(599).optional().describe('HTTP status of the last answer.'),
-  last_error: text(300).optional().describe('Why the last attempt failed.'),
+  last_status: z.int().min(100).max(599).optional(),
+  last_error: text(300).optional(),
   created_at: time,
   finished_at: time.optional(),
-  payload: text(20_000).describe('The body, byte for byte.'),
+  payload: text(20_000),
 })
 
 export const deliveryList = model('AlertDeliveryList', {
   count,
-  deliveries: list(delivery, 200).describe('Newest first.'),
+  deliveries: list(delivery, 200),
 })
 
 export const testQueued = model('AlertTestQueued', {

@@ -19,9 +19,7 @@ export type ApplyBody = z.infer<typeof applyBody>
 export const application = model('Application', {
   application_id: text(80),
   rail: railSlug,
-  mode: z
-    .enum(['forwarded', 'manual'])
-    .describe('`manual`: the rail accepts no forwarded applications; apply at `sample_apply_url`.'),
+  mode: z.enum(['forwarded', 'manual']),
   outcome: z
     .enum(['accepted', 'refused', 'failed', 'unknown', 'manual'])
     .describe(

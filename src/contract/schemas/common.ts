@@ -11,7 +11,7 @@ export function named<T extends z.ZodType>(id: string, schema: T): T {
   return schema
 }
 
-/** A named object of an answer. */
+/** A named object of an answer. `openapi/field-texts.json` describes its fields, by their names. */
 export const model = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
   named(id, z.object(fields))
 
@@ -34,10 +34,7 @@ export const count = z.int().min(0)
 export const pageFields = {
   count,
   total: count.describe('Number of entries on all pages; lists are counted up to 1,000.'),
-  total_is_exact: z
-    .literal(false)
-    .optional()
-    .describe('`false`: the list has more entries than `total`; absent: `total` is exact.'),
+  total_is_exact: z.literal(false).optional(),
   next_cursor: z.string().max(200).optional(),
 }
 export const share = z.number().min(0).max(1)
@@ -49,10 +46,7 @@ export const sha256Hex = z
   .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hex digits')
 /** EIP-55, Solana base58 or a NEAR implicit account. */
 export const wallet = z.string().min(32).max(64)
-export const looksLikeAnother = z
-  .literal(true)
-  .optional()
-  .describe('The name resembles an older name of another wallet: compare the wallets.')
+export const looksLikeAnother = z.literal(true).optional()
 export const evidence = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean(), z.null()]),

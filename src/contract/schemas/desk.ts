@@ -15,10 +15,7 @@ export const article = model('Article', {
   excerpt: text(600),
   keywords: list(text(60), 20),
   views_24h: count,
-  hot: z
-    .literal(true)
-    .optional()
-    .describe('Present only on articles above the median of views_24h.'),
+  hot: z.literal(true).optional(),
 })
 export type Article = z.infer<typeof article>
 

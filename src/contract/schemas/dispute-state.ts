@@ -11,11 +11,7 @@ export const disputeState = z
 export type DisputeState = z.infer<typeof disputeState>
 
 export const disputeStandings = ['subject', 'anyone', 'unknown'] as const
-export const disputeStanding = z
-  .enum(disputeStandings)
-  .describe(
-    '`subject`: the signing key is a platform key of the rail, or the rail names it in `wallets` of its `/.well-known/agent-income-ledger.json`; `anyone`: neither; `unknown`: that file has not been read yet.',
-  )
+export const disputeStanding = z.enum(disputeStandings)
 
 /** In the document of a rail. */
 export const disputeSummary = z.object({

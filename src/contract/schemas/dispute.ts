@@ -48,7 +48,7 @@ export const withdrawalBody = bodyModel('DisputeWithdrawal', {
 export type WithdrawalBody = z.infer<typeof withdrawalBody>
 
 export const disputeStep = model('DisputeStep', {
-  step_id: text(40).describe('Id of the entry of kind `dispute` in the log.'),
+  step_id: text(40),
   dispute_id: disputeId,
   event: z.enum(['opened', 'answered', 'upheld', 'rejected', 'withdrawn']),
   at: time,
@@ -72,10 +72,8 @@ export const dispute = model('Dispute', {
   evidence_url: url.optional(),
   opened_at: time,
   updated_at: time,
-  unanswered: z.literal(true).optional().describe('The operator has not answered within 14 days.'),
-  steps: list(disputeStep, 10).describe(
-    'In order. The log contains the SHA-256 of the canonical JSON of each.',
-  ),
+  unanswered: z.literal(true).optional(),
+  steps: list(disputeStep, 10),
 })
 export type Dispute = z.infer<typeof dispute>
 

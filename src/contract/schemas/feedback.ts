@@ -13,7 +13,5 @@ export type FeedbackBody = z.infer<typeof feedbackBody>
 
 export const feedbackTaken = model('FeedbackTaken', {
   feedback_id: text(80),
-  deduplicated: z
-    .boolean()
-    .describe('True if the same text was received within the last 15 minutes.'),
+  deduplicated: z.boolean(),
 })

@@ -71,15 +71,12 @@ const mover = z.enum(['poster', 'worker', 'bidder', 'time'])
 
 export const jobDetail = model('JobDetail', {
   ...jobFields,
-  delivery: z
-    .object({ id: deliveryId, content_sha256: sha256Hex, created_at: time })
-    .optional()
-    .describe('The public part of the delivery: time and hash.'),
+  delivery: z.object({ id: deliveryId, content_sha256: sha256Hex, created_at: time }).optional(),
   dispute: z.object({ by: mover, reason: text(2000), opened_at: time }).optional(),
   history: list(
     z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }),
     100,
-  ).describe('Every transition of the job except bids, oldest first.'),
+  ),
 })
 export type JobDetail = z.infer<typeof jobDetail>
 
@@ -88,9 +85,7 @@ export const jobIssuer = model('JobReceiptIssuer', {
   platform: z.literal('job-exchange'),
   rail: z.literal('job_exchange'),
   public_key: text(44).describe('Base64 of the 32-byte ed25519 key.'),
-  retired: list(z.object({ public_key: text(44), retired_at: time }), 100)
-    .optional()
-    .describe('Former keys, newest first. Receipts that they signed remain valid.'),
+  retired: list(z.object({ public_key: text(44), retired_at: time }), 100).optional(),
 })
 
 export type JobIssuer = z.infer<typeof jobIssuer>
@@ -142,8 +137,8 @@ export const jobAccepted = model('JobAccepted', {
   receipt_id: receiptId,
   receipt_url: url,
   rep_delta: z.number().describe('Points earned by the receipt; always 0.'),
-  rep_reason: text(200).describe('Reason of `rep_delta`.'),
-  new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
+  rep_reason: text(200),
+  new_rep_score: z.number().min(0),
 })
 export type JobAccepted = z.infer<typeof jobAccepted>
 

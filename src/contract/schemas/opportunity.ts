@@ -8,7 +8,7 @@ export const opportunity = model('Opportunity', {
   display_name: text(120),
   chain: railChain,
   status: railStatus,
-  apply_url: url.describe('Where to apply; the reference page if the rail has no such page.'),
+  apply_url: url,
   entry_cost_usdc: usdc,
   entry_requirements: list(text(300), 32).nullable(),
   tpv_7d_usdc: usdc,
@@ -17,16 +17,10 @@ export const opportunity = model('Opportunity', {
   top_worker_share: share,
   unknown_figures: z.array(figureName),
   last_payout_at: time.optional(),
-  expected_usd_per_day: usdc
-    .nullable()
-    .describe(
-      'Average daily earnings per worker, excluding the top earner; null if a figure for it is unknown.',
-    ),
+  expected_usd_per_day: usdc.nullable(),
   ...workerUsdPerDay,
   caveats: list(text(500), 32),
-  listed_at: time.describe(
-    'When its status became `paying`, according to a poll or, without one, the audit.',
-  ),
+  listed_at: time,
   polled_at: time,
 })
 export type Opportunity = z.infer<typeof opportunity>

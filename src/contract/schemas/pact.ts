@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { escrowStatuses } from '../../core/pact/escrow.ts'
 import { count, date, model, time, url, usdc, wallet, list, text } from './common.ts'
 import { receiptId } from './receipt.ts'
 
@@ -15,9 +16,7 @@ export const phaseStatus = z.enum([
   'blocked',
 ])
 
-const witnesses = list(z.enum(['receipt', 'escrow', 'manifest']), 3).describe(
-  'The sources of this entry. Contradictions between sources raise a flag.',
-)
+const witnesses = list(z.enum(['receipt', 'escrow', 'manifest']), 3)
 
 export const settledPact = model('SettledPact', {
   pact_id: pactId,
@@ -52,11 +51,7 @@ export const inFlightPact = model('InFlightPact', {
     .string()
     .regex(/^0x[0-9a-f]{64}$/)
     .nullable(),
-  manifest_notes: list(text(500), 8)
-    .optional()
-    .describe(
-      'Notes on parts of the manifest that the hash does not cover. Text of the manifest is quoted.',
-    ),
+  manifest_notes: list(text(500), 8).optional(),
   updated_at: time,
   confirmed_by: witnesses,
 })
@@ -73,7 +68,7 @@ export const recordedPact = model('RecordedPact', {
     .describe(
       'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is not evidence of a payment in USDC.',
     ),
-  confirmed: list(text(40), 16).describe('The claims that a node confirmed.'),
+  confirmed: list(text(40), 16),
   contradictions: list(text(300), 16),
   chain: text(40),
   contract: wallet,
@@ -81,7 +76,7 @@ export const recordedPact = model('RecordedPact', {
     kind: z.enum(['publication', 'escrow']),
     name: text(300),
     url: url.optional(),
-    noted_on: date.optional().describe('The day on which the publication was copied.'),
+    noted_on: date.optional(),
   }),
   published: z
     .object({
@@ -97,18 +92,10 @@ export const recordedPact = model('RecordedPact', {
       explorer_url: url.optional(),
       note: text(500).optional(),
     })
-    .optional()
-    .describe('Unverified claims of the source.'),
+    .optional(),
   escrow: z
     .object({
-      status: z.enum([
-        'Active',
-        'WorkSubmitted',
-        'Completed',
-        'Disputed',
-        'Refunded',
-        'Arbitrated',
-      ]),
+      status: z.enum(escrowStatuses),
       creator: wallet,
       recipient: wallet,
       amount_pact: text(90).describe('Exact, in PACT.'),
@@ -120,16 +107,13 @@ export const recordedPact = model('RecordedPact', {
       at: time,
       explorer_url: url,
     })
-    .optional()
-    .describe('The state of the escrow according to a node; absent if none was queried.'),
+    .optional(),
 })
 
 export const pactList = model('PactList', {
   settled: list(settledPact, 5000),
   in_flight: list(inFlightPact, 5000),
-  recorded: list(recordedPact, 5000).describe(
-    'Pacts known from publications or from the escrow, without a manifest or verified receipt in this ledger.',
-  ),
+  recorded: list(recordedPact, 5000),
   summary: z.object({
     settled_count: count,
     in_flight_count: count,

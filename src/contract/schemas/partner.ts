@@ -33,11 +33,7 @@ export const tier = model('Tier', {
   tier: tierName,
   name: text(60),
   price_usdc_month: usdc,
-  wallet_rate_multiplier: z
-    .int()
-    .min(1)
-    .nullable()
-    .describe('Multiple of the per-wallet limit of 300 requests a minute; null means unlimited.'),
+  wallet_rate_multiplier: z.int().min(1).nullable(),
   features: list(text(300), 32),
   covers: list(text(100), 16).describe('Premium reads included in the tier.'),
 })
@@ -65,9 +61,7 @@ const partnerFields = {
   website: url.optional(),
   bio_short: text(280).optional(),
   attestation_endpoint_url: url.nullable(),
-  attestation_signature_sha256: sha256Hex
-    .nullable()
-    .describe('SHA-256 of the signature that set the endpoint.'),
+  attestation_signature_sha256: sha256Hex.nullable(),
   attestation_signed_at: time.nullable(),
   oath_signed_at: time,
   created_at: time,
@@ -99,9 +93,7 @@ const subscriptionNext = z.object({
 })
 
 const subscriptionFields = {
-  renews_at: time
-    .nullable()
-    .describe('The end of the paid time. Null for the free tier and before the first payment.'),
+  renews_at: time.nullable(),
   next: subscriptionNext.nullable().describe('The next change; null if there is none.'),
 }
 
@@ -119,7 +111,7 @@ export const ownPartner = model('OwnPartner', {
   }),
   usage: z.object({
     requests_remaining: perMinute.describe('Signed calls left after this one.'),
-    writes_30d: count.describe('Rows in the history of oaths of the last 30 days.'),
+    writes_30d: count,
   }),
 })
 export type OwnPartner = z.infer<typeof ownPartner>
@@ -129,17 +121,15 @@ export const ownSubscription = model('OwnSubscription', {
   tier: tierName,
   status: z.enum(subscriptionStatuses),
   ...subscriptionFields,
-  change: z
-    .object({
-      kind: z.enum(['paid', 'free', 'cancelled']),
-      tier: tierName,
-      paid_usdc: usdc,
-      from: time.nullable(),
-      until: time.nullable(),
-      payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),
-      tx_hash: text(66).nullable(),
-    })
-    .describe('The change made by this request.'),
+  change: z.object({
+    kind: z.enum(['paid', 'free', 'cancelled']),
+    tier: tierName,
+    paid_usdc: usdc,
+    from: time.nullable(),
+    until: time.nullable(),
+    payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),
+    tx_hash: text(66).nullable(),
+  }),
 })
 export type OwnSubscription = z.infer<typeof ownSubscription>
 
@@ -151,14 +141,11 @@ export const signupAnswer = model('PartnerSignupAnswer', {
     .object({
       price_usdc: usdc,
       tier: tierName,
-      pay_to: url.describe(
-        'POST `{"tier"}` to this address with the same credentials and the payment.',
-      ),
-      accepts_v1: list(acceptedV1, 4).describe('Empty if payment is not available.'),
-      accepts_v2: list(acceptedV2, 4).describe('Empty if payment is not available.'),
+      pay_to: url,
+      accepts_v1: list(acceptedV1, 4),
+      accepts_v2: list(acceptedV2, 4),
     })
-    .optional()
-    .describe('The payment that activates a pending subscription.'),
+    .optional(),
 })
 export type SignupAnswer = z.infer<typeof signupAnswer>
 
@@ -223,15 +210,11 @@ export const oathEntry = model('OathEntry', {
   kind: z
     .enum(['worker', 'claim', 'partner', 'write'])
     .describe('The kind of the signed oath; `write` for a signed write without an oath.'),
-  action: text(100).describe('The operationId, with `.conflict` if another write came first.'),
+  action: text(100),
   wallet,
   message_sha256: sha256Hex,
   signature_sha256: sha256Hex,
-  binding: z
-    .enum(['path', 'body', 'statement'])
-    .describe(
-      'What the signature covers: the path; the path and the body; or a separate statement.',
-    ),
+  binding: z.enum(['path', 'body', 'statement']),
   time,
 })
 export type OathEntry = z.infer<typeof oathEntry>

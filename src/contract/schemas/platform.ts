@@ -17,17 +17,13 @@ export type Platform = z.infer<typeof platform>
 export const listedPlatform = named(
   'Platform',
   platform.extend({
-    revoked_index: count
-      .optional()
-      .describe('Place of the revocation in the log: the key counts for receipts before it.'),
+    revoked_index: count.optional(),
   }),
 )
 export type ListedPlatform = z.infer<typeof listedPlatform>
 
 export const platformList = model('PlatformList', {
   count,
-  platforms: list(listedPlatform, 5000).describe(
-    'Includes revoked keys, which verify receipts that were accepted before the revocation.',
-  ),
+  platforms: list(listedPlatform, 5000),
   receipts_by: jobIssuer.describe('The job exchange of this ledger, which also issues receipts.'),
 })

@@ -71,7 +71,7 @@ const evidencePointer = z.object({
   logs: count.optional(),
 })
 
-const evidenceUri = text(200).optional().describe('Path of the evidence of the poll.')
+const evidenceUri = text(200).optional()
 
 /** A figure that an audit took from others. */
 const audited = <Value extends z.ZodType>(value: Value) => {
@@ -87,23 +87,19 @@ const audited = <Value extends z.ZodType>(value: Value) => {
     .optional()
 }
 
-export const auditFigures = z
-  .object({
-    tpv_30d_usdc: audited(usdc),
-    tpv_30d_raw_usdc: audited(usdc),
-    unique_creators_30d: audited(count),
-    unique_workers_30d: audited(count),
-    top_worker_share: audited(share),
-    payouts_30d: audited(count),
-  })
-  .describe(
-    'Figures of others that enter the status rules: counted over 28 to 30 days by an independent party.',
-  )
+export const auditFigures = z.object({
+  tpv_30d_usdc: audited(usdc),
+  tpv_30d_raw_usdc: audited(usdc),
+  unique_creators_30d: audited(count),
+  unique_workers_30d: audited(count),
+  top_worker_share: audited(share),
+  payouts_30d: audited(count),
+})
 
 export const auditClaim = model('AuditClaim', {
   figure: text(120).describe('What is counted.'),
   value: z.number().min(0).describe('The value, in `unit`.'),
-  unit: text(60).describe('Unit of the value.'),
+  unit: text(60),
   from: date
     .nullable()
     .describe('First day; null if the count has no beginning or the source does not state it.'),
@@ -139,16 +135,10 @@ export const rail = model('Rail', {
   display_name: text(120),
   chain: railChain,
   status: railStatus,
-  judged: z
-    .boolean()
-    .describe(
-      'False if no status rule decided, because too little is known, or if only an audit older than 90 days did. `status` then says nothing about the rail now.',
-    ),
-  status_since: time.describe('When the rail entered this status.'),
-  status_rules: text(20).describe('Version of the status rules, as in /docs/rules.'),
-  status_reasons: list(statusReason, 20).describe(
-    'The rules in order, up to the one that decided; empty for an audited rail.',
-  ),
+  judged: z.boolean(),
+  status_since: time,
+  status_rules: text(20),
+  status_reasons: list(statusReason, 20),
   category: railCategory,
   tpv_30d_usdc: usdc.describe('USDC volume of 30 days after the filter rule.'),
   tpv_7d_usdc: usdc.describe('USDC volume of 7 days after the filter rule.'),
@@ -160,19 +150,13 @@ export const rail = model('Rail', {
   parties_30d: count.describe(
     'Payers of 30 days, where wallets that share a source of funds count as one.',
   ),
-  status_basis: z
-    .enum(['payments', 'activity'])
-    .describe(
-      '`payments`: workers were paid; creators paid, or posted the work where `methodology` says so. `activity`: no payments are known; creators and workers are counted from listings or registrations.',
-    ),
+  status_basis: z.enum(['payments', 'activity']),
   unique_creators_30d: count,
   unique_workers_30d: count,
   top_worker_share: share,
   ...workerUsdPerDay,
   unknown_figures: z.array(figureName).describe('Names of the unknown figures, whose value is 0.'),
-  removed_30d: z
-    .record(z.string(), count)
-    .describe('Number of payouts removed by the filter rule, by reason.'),
+  removed_30d: z.record(z.string(), count),
   last_payout_at: time.optional(),
   entry_cost_usdc: usdc,
   entry_requirements: list(text(300), 32).nullable(),
@@ -181,23 +165,14 @@ export const rail = model('Rail', {
   methodology: text(8000),
   rule: text(80).describe('Name and version of the filter rule, as in `methodology`.'),
   notes: text(8000).optional(),
-  differs: text(4000).optional().describe('Why the figures differ from other public figures.'),
-  figures_source: z
-    .enum(['poll', 'audit'])
-    .describe('Source of the figures: a poll or a manual audit.'),
+  differs: text(4000).optional(),
+  figures_source: z.enum(['poll', 'audit']),
   figures_as_of: time.describe('Time of the figures: the last successful poll or the audit.'),
-  stale: z.boolean().describe('True if the last two poll cycles had no successful poll.'),
+  stale: z.boolean(),
   backfill: z
     .object({ from: time, to: time, read_until: time, percent: z.int().min(0).max(100) })
-    .optional()
-    .describe(
-      'Present while the logs from `from` to `to` are being read; those up to `read_until` have been read. The poll gives no figures until all have been read.',
-    ),
-  evidence_tier: z
-    .enum(['A', 'B', 'C', 'D'])
-    .describe(
-      'A: contract or endpoint confirmed, and payments can be computed; B: endpoint confirmed, but payments are not visible; C: known from third parties; D: no endpoint found.',
-    ),
+    .optional(),
+  evidence_tier: z.enum(['A', 'B', 'C', 'D']),
   evidence: list(evidencePointer, 200).describe('Sources read by the last successful poll.'),
   evidence_uri: evidenceUri,
   audit: z.object({
@@ -206,9 +181,7 @@ export const rail = model('Rail', {
     reason: text(600),
     source: text(600),
     figures: auditFigures,
-    claims: list(auditClaim, 50).describe(
-      'What others say and the rules do not use. Claims are never part of a figure or a total.',
-    ),
+    claims: list(auditClaim, 50),
   }),
   disputes: list(disputeSummary, 50)
     .optional()
@@ -249,7 +222,7 @@ export const railHistory = model('RailHistory', {
   rail: railSlug,
   count,
   computed_at: time,
-  polls: list(railPoll, 2000).describe('Newest first.'),
+  polls: list(railPoll, 2000),
 })
 
 export const statusRulesView = model('StatusRules', {
@@ -264,7 +237,7 @@ export const statusRulesView = model('StatusRules', {
       if_unknown: text(300),
     }),
     20,
-  ).describe('In order: the first rule that applies decides.'),
+  ),
   thresholds: list(z.object({ name: text(60), value: z.number(), text: text(300) }), 50),
   flags: list(z.object({ kind: flagKind, text: text(300) }), 50),
   docs: url,

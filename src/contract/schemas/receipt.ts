@@ -29,18 +29,12 @@ export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/, 'must be rcp_ an
 export const verification = z.enum(['verified', 'pending', 'unverified', 'rejected'])
 
 const onchainCheck = model('OnchainCheck', {
-  verdict: z
-    .enum(checkVerdicts)
-    .describe(
-      '`final`: verified, in a finalized block; `safe`: provisional, in a block behind the `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, rejected after one day; `reverted` and `mismatch`: rejected; `unchecked`: chain not supported.',
-    ),
+  verdict: z.enum(checkVerdicts),
   reason: text(300).optional(),
   block_number: count.optional(),
   block_hash: text(66).optional(),
   block_at: time.optional(),
-  log_index: count
-    .optional()
-    .describe('Log index of the transfer that backs this receipt and no other.'),
+  log_index: count.optional(),
   since: time.describe('Start of this state.'),
 })
 
@@ -72,28 +66,20 @@ export const receipt = model('Receipt', {
 export type Receipt = z.infer<typeof receipt>
 
 export const receiptLog = model('ReceiptLog', {
-  promise: text(1000)
-    .optional()
-    .describe(
-      'Until the receipt is in the log: a note, signed with the key of `/log/vkey`, which promises that it will be there by the time in the fifth line. Keep the note: it proves an omission.',
-    ),
-  index: z.int().min(0).optional().describe('The place in the log.'),
-  leaf_hash: text(44).optional().describe('Base64. `GET /receipts/{id}/proof` has the proof.'),
+  promise: text(1000).optional(),
+  index: z.int().min(0).optional(),
+  leaf_hash: text(44).optional(),
 })
 export type ReceiptLog = z.infer<typeof receiptLog>
 
 export const receiptDetail = named(
   'ReceiptDetail',
   receipt.extend({
-    content: z
-      .record(z.string(), z.union([z.string(), z.number()]))
-      .describe(
-        'The receipt as submitted, with its signature; sufficient to verify id and signature.',
-      ),
+    content: z.record(z.string(), z.union([z.string(), z.number()])),
     rep_delta: z
       .number()
       .describe('Reputation earned so far, in points, including adjustments and reversals.'),
-    onchain_checked_at: time.optional().describe('Time of the last on-chain check.'),
+    onchain_checked_at: time.optional(),
     log: receiptLog,
   }),
 )
@@ -162,7 +148,7 @@ export const acceptedReceipt = model('AcceptedReceipt', {
   verification_reason: text(300).optional(),
   onchain_verified: z.boolean(),
   rep_delta: z.number().describe('Points that the receipt has earned so far.'),
-  new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
+  new_rep_score: z.number().min(0),
   explorer_url: url.optional(),
   url,
   log: receiptLog,

@@ -10,39 +10,22 @@ export const reputationEntry = model('ReputationEntry', {
   receipt_id: receiptId.optional(),
   kind: z.enum(entryKinds),
   amount_usdc: usdc,
-  weight: z.number().min(0).max(1).describe('`evidence` times `independence`.'),
-  delta: z
-    .number()
-    .min(-325)
-    .max(325)
-    .describe(
-      'Points that the entry adds to the earnings of its receipt; negative for a reversal.',
-    ),
+  weight: z.number().min(0).max(1),
+  delta: z.number().min(-325).max(325),
   payer: text(128)
     .optional()
     .describe('Wallet of the payer, or `platform:<slug>` if the platform names none.'),
-  payer_party: text(128)
-    .optional()
-    .describe('The payer, or the wallet that funds it; the payments of a party count together.'),
-  paid_before_usdc: z
-    .number()
-    .min(0)
-    .describe(
-      'Amount that the party had paid the worker in the calendar quarter of `counts_from`.',
-    ),
+  payer_party: text(128).optional(),
+  paid_before_usdc: z.number().min(0),
   evidence: z.number().min(0).max(1),
-  independence: share.describe(
-    'Known independence of the payer; entries with 0.4 or more are solid.',
-  ),
+  independence: share,
   percent: z
     .int()
     .min(0)
     .max(100)
     .describe('Percentage that counts: 30 at first, 100 after the check 14 days later.'),
   reason: text(300),
-  counts_from: time.describe(
-    'Start of the age of the entry; the same for all entries of a receipt.',
-  ),
+  counts_from: time,
   created_at: time,
 })
 export type ReputationEntry = z.infer<typeof reputationEntry>
@@ -56,7 +39,7 @@ export const reputation = model('Reputation', {
   first_receipt_at: time.nullable(),
   last_receipt_at: time.nullable(),
   entries_total: count,
-  entries: list(reputationEntry, 200).describe('Newest first; 50 by default.'),
+  entries: list(reputationEntry, 200),
   next_cursor: text(200).optional().describe('Cursor of older entries; absent if there are none.'),
   formula: text(2000),
   computed_at: time,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { count, model, sha256Hex, time, list, text } from './common.ts'
 
 export const errorFields = {
-  error: text(200).describe('Short message.'),
+  error: text(200),
   code: text(64).describe('Stable and machine-readable.'),
   details: text(2000).optional(),
   docs: z.url().max(2048),
@@ -20,7 +20,7 @@ export const jobRun = z.object({
 })
 
 export const apiIndex = model('ApiIndex', {
-  service: text(64).describe('The name of the service in every signed message.'),
+  service: text(64),
   version: text(40),
   docs: z.url(),
   openapi: z.url(),
@@ -42,30 +42,17 @@ export const health = model('Health', {
   version: text(40),
   uptime_s: z.number().min(0),
   database: z.enum(['ok', 'failed']),
-  database_engine: z
-    .enum(['sqlite', 'postgres'])
-    .describe('With `postgres` several services can share the database.'),
-  clock_skew_ms: z
-    .int()
-    .nullable()
-    .describe(
-      'How far the clock of this service is ahead of the clock of the database; null with SQLite.',
-    ),
+  database_engine: z.enum(['sqlite', 'postgres']),
+  clock_skew_ms: z.int().nullable(),
   snapshot_age_s: z.number().min(0).nullable(),
-  snapshot_version: z
-    .int()
-    .min(1)
-    .nullable()
-    .describe('Version of the published set that this service serves.'),
+  snapshot_version: z.int().min(1).nullable(),
   snapshot_sha256: sha256Hex.nullable(),
   settlement: z
     .enum(['off', 'local', 'facilitator'])
     .describe(
       'How payments are settled: not at all, by a wallet of the service, or by a facilitator.',
     ),
-  problems: list(text(300), 50).describe(
-    'Current problems as text. Includes the time of the served set if the newest published set was damaged at startup.',
-  ),
+  problems: list(text(300), 50),
   jobs: z.record(z.string(), jobRun),
 })
 
@@ -76,7 +63,7 @@ export const signingKey = z.object({
   status: z.enum(['active', 'retired']),
   created_at: time,
   retired_at: time.optional(),
-  signed_by: text(64).optional().describe('`kid` of the key that this one replaced.'),
+  signed_by: text(64).optional(),
   signature: text(88)
     .optional()
     .describe(
@@ -99,20 +86,16 @@ export const manifestEntry = z.object({
   signature: text(100),
   kid: text(64),
   changed_at: time,
-  encodings: z
-    .object({ br: encodedBody.optional(), gzip: encodedBody.optional() })
-    .describe('Compressed variants stored next to the file.'),
+  encodings: z.object({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
 })
 
 export const snapshotManifest = model('SnapshotManifest', {
-  site_url: text(256).describe('`SITE_URL` of the ledger.'),
+  site_url: text(256),
   version: z.int().min(1).describe('Increases with each manifest, usually by one.'),
-  previous: sha256Hex.nullable().describe('SHA-256 of the previous manifest; null for the first.'),
+  previous: sha256Hex.nullable(),
   computed_at: time,
-  expires: time.describe('After this time a reader should look for a newer manifest.'),
+  expires: time,
   count,
   documents: list(manifestEntry, 1_000_000),
-  set_sha256: sha256Hex.describe(
-    'SHA-256 over one line per document in this order: `sha256`, two spaces, `file`, line feed (the format of `sha256sum --check`).',
-  ),
+  set_sha256: sha256Hex,
 })

@@ -28,12 +28,9 @@ export const skill = model('Skill', {
   slug: skillSlug,
   name: text(120),
   category: skillCategory,
-  surface: list(railSlug, 64).describe('Rails that offer the skill.'),
+  surface: list(railSlug, 64),
   description: text(500),
-  only_dormant: z
-    .boolean()
-    .optional()
-    .describe('True if each rail that offers the skill is dormant.'),
+  only_dormant: z.boolean().optional(),
 })
 export type Skill = z.infer<typeof skill>
 

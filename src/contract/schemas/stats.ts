@@ -17,22 +17,18 @@ const statsFields = {
       'Names of the figures that are unknown: volumes that no reading shows, with the value 0; and the counts of paying rails until a reading has judged a rail, with the number of recent audits as their value.',
     ),
   rails_total: count,
-  rails_judged: count.describe(
-    'Rails whose figures were enough for the status rules, by a poll or a recent audit.',
-  ),
+  rails_judged: count,
   rails_paying: count.describe(
     'Rails with status `paying`. An audit older than 90 days does not count.',
   ),
-  rails_stale: count.describe('Rails whose figures are older than two poll cycles.'),
-  rails_unknown_tpv: count.describe(
-    'Earning rails excluded from the sums because their volume is unknown, stale or only audited manually.',
-  ),
+  rails_stale: count,
+  rails_unknown_tpv: count,
   workers_total: count,
   partners_total: count,
   receipts_total: count,
   receipts_verified: count,
   jobs_total: count,
-  jobs_open: count.describe('Jobs open for bids.'),
+  jobs_open: count,
   pacts_settled: count,
   pacts_in_flight: count,
   open_flags: count,
@@ -49,7 +45,7 @@ export const deltaSince = model('DeltaSince', {
   receipts: list(receipt, 200),
   honesty_flags: list(flag, 200),
   opportunities: list(opportunity, 200),
-  truncated: z.boolean().describe('True if a list was truncated to 200 entries.'),
+  truncated: z.boolean(),
 })
 
 export const statsLive = model('StatsLive', { ...statsFields, delta_since: deltaSince.optional() })

@@ -12,9 +12,9 @@ const offer = model('X402Offer', {
   description: text(500),
   mime_type: text(100),
   price_usdc: usdc.describe('For one answer.'),
-  covered_by: list(tierName, 16).describe('Tiers that include it.'),
-  accepts_v1: list(acceptedV1, 4).describe('Empty if payment is not available.'),
-  accepts_v2: list(acceptedV2, 4).describe('Empty if payment is not available.'),
+  covered_by: list(tierName, 16),
+  accepts_v1: list(acceptedV1, 4),
+  accepts_v2: list(acceptedV2, 4),
 })
 
 export const settlementWay = z.enum(['off', 'local', 'facilitator'])
@@ -23,12 +23,10 @@ export const settlementWay = z.enum(['off', 'local', 'facilitator'])
 export const x402Discovery = model('X402Discovery', {
   version: z.int().min(1).max(1).describe('Version of this document format.'),
   x402_versions: list(z.int().min(1).max(2), 2),
-  payable: z.boolean().describe('False if payment is not available and nothing is sold.'),
+  payable: z.boolean(),
   settlement: settlementWay,
-  receiver: wallet.nullable().describe('The receiving address.'),
-  resources: list(url, 64).describe(
-    'Addresses that can be paid for; empty if payment is not available.',
-  ),
+  receiver: wallet.nullable(),
+  resources: list(url, 64),
   offers: list(offer, 64),
   subscriptions: list(
     z.object({

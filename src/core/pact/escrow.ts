@@ -9,7 +9,7 @@ export const pactEscrow = {
 } as const
 
 /** In the order of the contract's enum. */
-const escrowStatuses = [
+export const escrowStatuses = [
   'Active',
   'WorkSubmitted',
   'Completed',
