@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { receiptOfSubmission } from '../../src/auth/verify-receipt.ts'
+import { logOverHttp } from '../../src/client/client.ts'
 import { createLogAudit } from '../../src/client/log-audit.ts'
-import { logOverHttp } from '../../src/client/log-http.ts'
 import { revocationChecks } from '../../src/client/log-subject.ts'
 import {
   InconsistentLogError,

@@ -1,4 +1,3 @@
-/** `pact verify`: compares the manifest of a pact, the escrow on a node, and the record of the ledger. */
 import { z } from 'zod'
 
 import { verifyPersonalSign } from '../../src/auth/eip191.ts'
@@ -12,7 +11,6 @@ import {
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { sendGet } from '../../src/client/transport.ts'
 import type { TransportDeps } from '../../src/client/transport.ts'
-import { strictJsonOrNull } from '../../src/client/verify.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
 import { pactList } from '../../src/contract/schemas/pact.ts'
 import { check } from '../../src/core/check.ts'
@@ -21,6 +19,8 @@ import { checkAttestations, checkManifests, pactAttestation } from '../../src/co
 import type { CheckedManifest, ReadManifest } from '../../src/core/pact/check.ts'
 import { decodePact, getPactCall, pactAmount, pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowPact, EscrowStatus } from '../../src/core/pact/escrow.ts'
+/** `pact verify`: compares the manifest of a pact, the escrow on a node, and the record of the ledger. */
+import { strictJsonOrNull } from '../../src/core/strict-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { readJson } from './files.ts'

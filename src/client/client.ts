@@ -1,18 +1,19 @@
+import { verifyEd25519 } from '../auth/ed25519.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
 import type { Clock, Random } from '../core/deps.ts'
 import { manifestSchema } from '../core/documents.ts'
+import { parseKey } from '../core/tlog/note.ts'
+import type { NoteKey } from '../core/tlog/note.ts'
 import { prepareCall, readAnswer } from './call.ts'
 import type { Call, CallParts } from './call.ts'
-import { OldSetError } from './errors.ts'
-import { logOverHttp } from './log-http.ts'
-import type { LogKeys } from './log-http.ts'
+import { CallError, OldSetError } from './errors.ts'
 import { createLogReader } from './log.ts'
-import type { CheckpointStore, LogReader } from './log.ts'
+import type { CheckpointStore, LogReader, LogSource } from './log.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WalletSigner } from './signers.ts'
-import { send } from './transport.ts'
+import { readIfFound, send } from './transport.ts'
 import type { TransportDeps } from './transport.ts'
 import { verifyCurrency } from './verify.ts'
 import type { SeenManifest } from './verify.ts'
@@ -81,4 +82,31 @@ export function createClient(options: ClientOptions): LedgerClient {
     prepare: (id, ...[parts]) => prepareCall(caller, id, parts),
     call: async (id, ...[parts]) => await submit(await prepareCall(caller, id, parts)),
   }
+}
+
+/** Verifier keys (c2sp.org/signed-note). */
+export interface LogKeys {
+  readonly vkey: string
+  /** Each of them must have cosigned. */
+  readonly witnesses?: readonly string[]
+}
+
+/** @throws CallError for a malformed key */
+export function logOverHttp(
+  deps: TransportDeps,
+  url: string,
+  { vkey, witnesses = [] }: LogKeys,
+): LogSource {
+  return {
+    key: keyOf(vkey, 'log'),
+    witnesses: witnesses.map((text) => keyOf(text, 'witness')),
+    read: async (path) => await readIfFound(deps, `${url}/${path}`),
+    isSigned: (...parts) => verifyEd25519(...parts).valid,
+  }
+}
+
+function keyOf(text: string, type: NoteKey['type']): NoteKey {
+  const key = parseKey(text.trim())
+  if (key?.type === type) return key
+  throw new CallError(`the key of a ${type} has the form <name>+<key id>+<base64>, as at /log/vkey`)
 }

@@ -8,7 +8,7 @@ import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
 import { manifestSchema } from '../core/documents.ts'
 import { bytesToHex } from '../core/hex.ts'
-import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
+import { strictJsonOrNull } from '../core/strict-json.ts'
 import { parseKey } from '../core/tlog/note.ts'
 import type { NoteKey } from '../core/tlog/note.ts'
 import { LogError, createLogReader, failedCheck, findLast } from './log.ts'
@@ -66,7 +66,9 @@ export async function verifyInLog(subject: Uint8Array, site: Site): Promise<read
       const { index } = await log.prove(proof, expected, note)
       const issuer = receipt['platform']
       const listed = issuer === undefined ? null : await required(site, '/api/v1/platforms')
-      const parsed = registry.safeParse(listed === null ? { platforms: [] } : jsonOrNull(listed))
+      const parsed = registry.safeParse(
+        listed === null ? { platforms: [] } : strictJsonOrNull(listed),
+      )
       if (!parsed.success) throw new LogError('key', '/api/v1/platforms is malformed')
       const { platforms } = parsed.data
       for (const one of revocationChecks(platforms, issuer, index)) note(one)
@@ -82,7 +84,7 @@ async function verifyDocument(
   { site, log, note }: { site: Site; log: LogReader; note: (one: Check) => void },
 ): Promise<void> {
   const bytes = await required(site, '/snapshot.json')
-  const parsed = manifestSchema.safeParse(jsonOrNull(bytes))
+  const parsed = manifestSchema.safeParse(strictJsonOrNull(bytes))
   if (!parsed.success) throw new LogError('manifest', '/snapshot.json is malformed')
   const { documents, version } = parsed.data
   const [digest, manifestDigest] = [document, bytes].map((one) => bytesToHex(sha256(one)))
@@ -113,21 +115,12 @@ async function required({ read }: Site, path: string): Promise<Uint8Array> {
 
 /** A receipt, alone or in an answer of the API; null for anything else. */
 function receiptIn(bytes: Uint8Array): JsonObject | null {
-  const value = jsonOrNull(bytes)
+  const value = strictJsonOrNull(bytes)
   if (!isJsonObject(value)) return null
   const inner = value['content']
   const receipt = isJsonObject(inner) ? inner : value
   const isSigned = 'worker_signature' in receipt || 'platform_signature' in receipt
   return isSigned ? receipt : null
-}
-
-function jsonOrNull(bytes: Uint8Array) {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return null
-    throw error
-  }
 }
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)

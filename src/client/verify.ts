@@ -10,7 +10,7 @@ import { allGood, check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
 import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
-import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
+import { strictJsonOrNull } from '../core/strict-json.ts'
 
 interface DocumentSignature {
   /** Base64 of 64 bytes; the prefix `ed25519:` is optional. */
@@ -114,14 +114,4 @@ export async function verifyEntry(
     return check(path, false, `has ${bytes.length} bytes instead of ${size}`)
   if (sha256Hex(bytes) !== sha256) return check(path, false, 'has a different SHA-256')
   return { ...(await verifyDocument(bytes, entry, keys)), what: path }
-}
-
-/** Null if the bytes are not strict JSON. */
-export function strictJsonOrNull(bytes: Uint8Array): unknown {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return null
-    throw error
-  }
 }

@@ -21,6 +21,16 @@ export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}
   return parseStrictJsonText(decodeUtf8(bytes), limits)
 }
 
+/** Null if the bytes are not strict JSON. */
+export function strictJsonOrNull(bytes: Uint8Array): JsonValue {
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return null
+    throw error
+  }
+}
+
 export function parseStrictJsonText(text: string, limits: StrictJsonLimits = {}): JsonValue {
   const cursor: Cursor = { text, at: 0, depth: 0, maxDepth: limits.maxDepth ?? DEFAULT_MAX_DEPTH }
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) {

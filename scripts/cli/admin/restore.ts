@@ -1,13 +1,13 @@
-/** `admin restore`: replaces the database with a backup, while no service runs. */
 import { copyFile, link, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
-import { strictJsonOrNull } from '../../../src/client/verify.ts'
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
+/** `admin restore`: replaces the database with a backup, while no service runs. */
+import { strictJsonOrNull } from '../../../src/core/strict-json.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { setRestoredAt } from '../../../src/db/meta.ts'
 import type { Database } from '../../../src/db/schema.ts'
