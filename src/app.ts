@@ -7,8 +7,7 @@ import type { Failure } from './contract/errors.ts'
 import { routes } from './contract/routes.ts'
 import type { LineLog } from './core/log.ts'
 import type { ConnectionOwners } from './http/connections.ts'
-import type { HonoEnv } from './http/context.ts'
-import type { Endpoint } from './http/context.ts'
+import type { Endpoint, HonoEnv } from './http/context.ts'
 import { createDispatch, createHonoApp } from './http/dispatch.ts'
 import type { DocumentStore } from './http/document-store.ts'
 import { createErrorPages } from './http/error-pages.ts'
@@ -16,7 +15,6 @@ import { errorAnswer } from './http/errors.ts'
 import { createFrontDoor } from './http/front-door.ts'
 import { healthEndpoints } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
-import type { StatsSince } from './http/live.ts'
 import { createRequestIds, createRequestLog, combineRequestLogs } from './http/request-log.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { serviceEndpoints } from './http/routes.ts'
@@ -36,7 +34,6 @@ export interface AppDeps {
   readonly health: () => Promise<HealthAnswer>
   /** Reasons why the service is not ready. */
   readonly obstacles: () => Promise<readonly string[]>
-  readonly statsSince: StatsSince
   /** Called within a request, so it must not wait. */
   readonly countView: (slug: string, network: number) => void
   readonly actions: InstalledDeps
@@ -67,7 +64,7 @@ export function createApp(deps: AppDeps): App {
   const { clientOf, isProxy } = createClientAddresses(deps.trustedProxies)
   const actions = { ...deps.actions, outboundLimits: concurrency }
   const table = createRouteTable(routes, [
-    ...serviceEndpoints(actions, store, deps.statsSince),
+    ...serviceEndpoints(actions, store),
     ...healthEndpoints(deps),
     ...(deps.endpoints ?? []),
   ])

@@ -3,8 +3,6 @@ import type { InstalledDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
 import { repeatEvery } from './core/concurrency.ts'
-import { receiptsSince } from './db/receipts/view.ts'
-import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
@@ -106,7 +104,6 @@ const app = createApp({
     ...(stopped.aborted ? ['shutting down'] : []),
     ...((await probe.canWrite()) ? [] : ['the database cannot store a write']),
   ],
-  statsSince: createStatsSince(store, receiptsSince(config.SITE_URL)),
   countView: views.count,
   actions,
 })

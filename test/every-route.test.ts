@@ -4,8 +4,6 @@ import { z } from 'zod'
 import { diffDocument, factsOf, nextFacts } from '../builder/archive/last-facts.ts'
 import type { Route } from '../src/contract/route.ts'
 import { maxAgeOf, routes } from '../src/contract/routes.ts'
-import { receiptsSince } from '../src/db/receipts/view.ts'
-import { createStatsSince } from '../src/http/live.ts'
 import { createHealth } from '../src/runtime/health.ts'
 import { openApiValidator } from './support/openapi-validator.ts'
 import type { OpenApiValidator } from './support/openapi-validator.ts'
@@ -48,8 +46,6 @@ const service: UsedService = useService({
         settlement: 'off',
         problems: () => [],
       })(),
-    statsSince: async (sinceMs, list) =>
-      await createStatsSince(service.store, receiptsSince('https://ledger.test'))(sinceMs, list),
   }),
 })
 let api: z.infer<typeof described>

@@ -137,7 +137,6 @@ async function startService(
     trustedProxies: [],
     health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
     obstacles: () => Promise.resolve([]),
-    statsSince: () => Promise.reject(new Error('a demo has no statistics yet')),
     countView: () => undefined,
     actions: {
       ...runtime,

@@ -1,16 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 
-import { z } from 'zod'
-
 import { apiPrefix, mcpPath } from '../contract/route.ts'
-import { version } from '../contract/version.ts'
-import { markPageAsDemo } from '../core/demo-mark.ts'
+import { paymentChallenge } from '../contract/x402.ts'
 import { similar } from '../core/similar.ts'
 import { notFoundPage, troublePage } from '../core/site-pages.ts'
-import { contentOf } from '../pages/blocks.ts'
 import { missingPage, refusedPage } from '../pages/error.ts'
-import { layout } from '../pages/layout.ts'
-import type { SitePage } from '../pages/page.ts'
+import { unpublishedPage } from '../pages/layout.ts'
 import type { DocumentStore } from './document-store.ts'
 import type { ErrorAnswer } from './errors.ts'
 import { policyHeaders } from './headers.ts'
@@ -28,29 +23,12 @@ interface ErrorPageDeps {
 const jsonPaths = [mcpPath, '/.well-known/', '/healthz', '/readyz']
 const htmlType = 'text/html; charset=utf-8'
 
-const refusal = z.object({
-  error: z.string(),
-  code: z.string(),
-  details: z.string().optional(),
-  accepts: z.array(z.object({ maxAmountRequired: z.string(), payTo: z.string() })).optional(),
-})
-
 export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRenderer {
-  const rendered = (page: SitePage): string => {
-    const about = {
-      site: { url: site.url, version },
-      image: null,
-      isPublished: false,
-      hasMarkdown: false,
-    }
-    const text = layout(page, contentOf(page).html, about)
-    return site.isDemo ? markPageAsDemo(text) : text
-  }
   const published = (path: string) => store.get(path)?.variants.identity.body.toString('utf8')
   const pageOf = ({ status, body }: ErrorAnswer, path: string): string | null => {
     const isApi = path.startsWith(apiPrefix)
     if (status === 402 || status === 403) {
-      const parsed = refusal.safeParse(JSON.parse(body))
+      const parsed = paymentChallenge.safeParse(JSON.parse(body))
       if (!parsed.success) return null
       const { accepts, ...about } = parsed.data
       const [terms] = accepts ?? []
@@ -58,15 +36,15 @@ export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRe
         amountUsdc: Number(terms.maxAmountRequired) / 1e6,
         payTo: terms.payTo,
       }
-      return rendered(
-        refusedPage({ ...about, status, path, details: about.details, offer: offer ?? null }),
-      )
+      const { details } = about
+      const page = refusedPage({ ...about, status, path, details, offer: offer ?? null })
+      return unpublishedPage(page, site)
     }
     if (isApi) return null
     if (status >= 500) return published(troublePage) ?? fallbackPage(status)
     if (status !== 404) return null
     const near = similar([...rails()], path.split('/').at(-1) ?? '')
-    if (near.length > 0) return rendered(missingPage(path, near))
+    if (near.length > 0) return unpublishedPage(missingPage(path, near), site)
     return published(notFoundPage) ?? fallbackPage(status)
   }
   return (req, answer) => {

@@ -7,20 +7,20 @@ import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
 import type { JobFilter } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
+import { namedWallets } from '../db/names.ts'
 import { receiptView, walletsOf } from '../db/receipts/view.ts'
 import { links } from '../pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../pages/html-and-markdown.ts'
 import { jobTable } from '../pages/job.ts'
-import { listPath, olderLink, searchForm, shownTotal } from '../pages/lists.ts'
+import { listPath, olderLink, searchForm, searchedLists, shownTotal } from '../pages/lists.ts'
 import type { SearchedList } from '../pages/lists.ts'
+import type { Names } from '../pages/names.ts'
 import type { SitePage } from '../pages/page.ts'
 import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts'
 import { receiptTable } from '../pages/receipt.ts'
 import { workerTable } from '../pages/worker.ts'
-import { jobRows, receiptRows, workerRows } from './listed-rows.ts'
-import { namesOf } from './names.ts'
-import { readPage } from './pages.ts'
-import type { ListedRows, RowPage } from './pages.ts'
+import { jobRows, readPage, receiptRows, workerRows } from './lists.ts'
+import type { ListedRows, RowPage } from './lists.ts'
 
 const pageLimit = '100'
 
@@ -93,21 +93,13 @@ function captionOf({ fields }: RowPage<unknown>): string {
   return `Newest first, ${fields.count} of ${shownTotal(fields)}.`
 }
 
-const titles: Readonly<Record<SearchedList, string>> = {
-  receipts: 'Receipts',
-  workers: 'Workers',
-  jobs: 'Jobs',
-  partners: 'Partners',
-}
-
 function listPage(
   kind: Exclude<SearchedList, 'partners'>,
   q: string,
   { fields }: RowPage<unknown>,
   table: HtmlAndMarkdown,
 ): SitePage {
-  const query: ListQuery = q === '' ? {} : { q }
-  const older = olderLink(kind, fields.next_cursor ?? null, query)
+  const older = olderLink(kind, fields.next_cursor ?? null, q === '' ? {} : { q })
   return pageOfList(kind, q, `${shownTotal(fields)} found`, [table, older])
 }
 
@@ -121,7 +113,7 @@ function pageOfList(
   result: string,
   blocks: readonly (HtmlAndMarkdown | null)[],
 ): SitePage {
-  const title = titles[kind]
+  const { title } = searchedLists[kind]
   return {
     path: listPath(kind),
     title: q === '' ? title : `${title}: search results`,
@@ -129,5 +121,16 @@ function pageOfList(
     crumb: [[`/${kind}`, title]],
     nav: `/${kind}`,
     body: [searchForm(kind, q, result), ...blocks, links([[`/${kind}`, `All ${kind}`]])],
+  }
+}
+
+/** Names of rails and of the given wallets, for a page. */
+export async function namesOf(
+  { database, reference }: Pick<ActionDeps, 'database' | 'reference'>,
+  wallets: readonly (string | null)[],
+): Promise<Names> {
+  return {
+    rails: reference().rails,
+    wallets: await database.list((db) => namedWallets(db, wallets)),
   }
 }

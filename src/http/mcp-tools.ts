@@ -3,15 +3,18 @@ import { issuerOf } from '../auth/exchange-keys.ts'
 import { verifyReceipt } from '../auth/verify-receipt.ts'
 import { ApiError } from '../contract/errors.ts'
 import { mcpReadFacts, mcpReads, mcpTools } from '../contract/mcp.ts'
-import { routeOf } from '../contract/routes.ts'
+import type { McpReadId } from '../contract/mcp.ts'
+import { pathOf, routeOf } from '../contract/routes.ts'
 import type { Rail } from '../contract/schemas/rail.ts'
 import { allGood } from '../core/check.ts'
 import { entriesOf } from '../core/entries.ts'
 import { knownFigure } from '../core/figures.ts'
 import { evidenceTenths, reputationFormula } from '../core/reputation/formula.ts'
 import { reputationDecayDays } from '../core/reputation/standing.ts'
+import type { ReadList } from '../db/lists.ts'
 import { receiptDetailOf } from '../db/receipts/view.ts'
-import type { ReadPublic } from './mcp-reads.ts'
+import type { Handlers, ReadAnswer, ReadContext } from './handler-types.ts'
+import { hasValues } from './lists.ts'
 import { tool } from './mcp.ts'
 import type { Tool } from './mcp.ts'
 import type { PublishedDocuments } from './published-documents.ts'
@@ -19,24 +22,18 @@ import type { PublishedDocuments } from './published-documents.ts'
 export function mcpToolsOf(
   deps: ActionDeps,
   published: PublishedDocuments,
-  readPublic: ReadPublic,
+  handlers: Handlers,
 ): readonly Tool[] {
   const siteUrl = deps.site.url
+  const readPublic = publicReads(handlers, published, deps.clock)
   const railOf = (name: string): Rail => {
     const found = published.find('getRail', { name })
     if (found === null) throw new ApiError('unknown_rail')
     return found
   }
   return [
-    tool('list_rails', mcpTools.list_rails, ({ status, chain, category, limit }) => {
-      const found = published
-        .read('listRails')
-        .rails.filter(
-          (entry) =>
-            (status === undefined || entry.status === status) &&
-            (chain === undefined || entry.chain === chain) &&
-            (category === undefined || entry.category === category),
-        )
+    tool('list_rails', mcpTools.list_rails, ({ limit, ...wanted }) => {
+      const found = published.read('listRails').rails.filter(hasValues(wanted))
       const rails = found.toSorted(byVolume).slice(0, limit).map(rowOf)
       return { total: found.length, count: rails.length, rails }
     }),
@@ -143,4 +140,66 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
     signing: `${siteUrl}/register-and-earn/SKILL.md`,
     docs: `${siteUrl}/rails/${entry.rail}`,
   }
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+type ReadPublic = (id: McpReadId, given: Given, list: ReadList) => Promise<object | string>
+
+type PublicHandler = (
+  input: { readonly params: object; readonly query: object },
+  context: Pick<ReadContext, 'nowMs' | 'list'>,
+) => Promise<ReadAnswer>
+
+/** Reads the registry from the published set, or by the handler of the route. */
+function publicReads(
+  handlers: Handlers,
+  published: PublishedDocuments,
+  clock: ActionDeps['clock'],
+): ReadPublic {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a public read needs no more of its context, and the tool parses its input
+  const byId = handlers as unknown as Readonly<Record<string, PublicHandler | undefined>>
+  return async (id, { limit, ...given }, list) => {
+    const route = routeOf(id)
+    const params = picked(given, route.params)
+    const query = picked(given, route.query)
+    const hasPages = route.query?.['cursor'] !== undefined
+    const sent = hasPages ? { ...query, limit: String(limit) } : query
+    // A list without pages does not state how many entries a limit omits.
+    const shown = (answer: object | string) =>
+      typeof answer === 'string' || limit === undefined || hasPages
+        ? answer
+        : shortened(answer, Number(limit))
+    const handler = byId[id]
+    const isLive = route.serving.kind === 'handler' || Object.keys(sent).length > 0
+    if (handler !== undefined && isLive) {
+      const answer = await handler({ params, query: sent }, { nowMs: clock.now(), list })
+      if ('bytes' in answer) throw new Error(`${id} has no text`)
+      return shown('body' in answer ? answer.body : answer.text)
+    }
+    published.manifest()
+    const isJson = route.answers[200]?.contentType === undefined
+    const found = isJson
+      ? published.find(id, params)
+      : (published.text(pathOf(id, params))?.text ?? null)
+    if (found === null) throw new ApiError(route.answers[404]?.code ?? 'not_found')
+    return shown(found)
+  }
+}
+
+function picked(given: Given, parameters: object = {}): Record<string, string> {
+  const names = Object.keys(parameters).filter((name) => given[name] !== undefined)
+  return Object.fromEntries(names.map((name) => [name, String(given[name])]))
+}
+
+/** Cuts the lists of a document; `omitted` counts the missing entries of each. */
+function shortened(document: object, limit: number): object {
+  const cut: Record<string, unknown> = { ...document }
+  const omitted: Record<string, number> = {}
+  for (const [name, value] of Object.entries(cut)) {
+    if (!Array.isArray(value) || value.length <= limit) continue
+    cut[name] = value.slice(0, limit)
+    omitted[name] = value.length - limit
+  }
+  return Object.keys(omitted).length === 0 ? document : { ...cut, omitted }
 }

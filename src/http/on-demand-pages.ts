@@ -13,20 +13,16 @@ import { receiptId } from '../contract/schemas/receipt.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { leaderboard } from '../contract/schemas/worker.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
-import { version } from '../contract/version.ts'
-import { markMarkdownAsDemo, markPageAsDemo } from '../core/demo-mark.ts'
+import { markMarkdownAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { belongings } from '../core/match-rails.ts'
-import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
 import { disputeViews, listDisputes } from '../db/disputes.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobDetailView } from '../db/jobs/view.ts'
 import { findPublished } from '../db/log.ts'
 import { countOaths, oathsOfHandle } from '../db/oaths.ts'
-import { findPartner } from '../db/partners/partners.ts'
-import { partnerView } from '../db/partners/record.ts'
 import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipts.ts'
 import { receiptView, walletsOf } from '../db/receipts/view.ts'
 import { earnedBy } from '../db/reputation.ts'
@@ -34,7 +30,7 @@ import { findWorker } from '../db/workers.ts'
 import { contentOf } from '../pages/blocks.ts'
 import { disputePage } from '../pages/dispute.ts'
 import { jobPage } from '../pages/job.ts'
-import { layout } from '../pages/layout.ts'
+import { unpublishedPage } from '../pages/layout.ts'
 import { shownTotal } from '../pages/lists.ts'
 import { markdownPage } from '../pages/markdown-page.ts'
 import { matchPage, matchPath } from '../pages/match.ts'
@@ -45,10 +41,10 @@ import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { policyHeaders } from './headers.ts'
-import { listPages } from './list-pages.ts'
-import { namesOf } from './names.ts'
-import { listWhileOpen } from './pages.ts'
+import { listPages, namesOf } from './list-pages.ts'
+import { listWhileOpen } from './lists.ts'
 import type { PublishedDocuments } from './published-documents.ts'
+import { publicPartner } from './routes/partners.ts'
 
 const pageType = 'text/html; charset=utf-8'
 const maxAgeSeconds = 60
@@ -162,14 +158,7 @@ function pageResponse(
   page: SitePage,
   { cache, hasMarkdown }: { readonly cache: string; readonly hasMarkdown: boolean },
 ): Response {
-  const about = {
-    site: { url: deps.site.url, version },
-    image: null,
-    isPublished: false,
-    hasMarkdown,
-  }
-  const rendered = layout(page, contentOf(page).html, about)
-  const text = deps.site.isDemo ? markPageAsDemo(rendered) : rendered
+  const text = unpublishedPage(page, deps.site, hasMarkdown)
   return textResponse(c, text, { type: pageType, cache })
 }
 
@@ -222,12 +211,9 @@ function bodyOf(store: Store, path: string): string | undefined {
   return store.get(path)?.variants.identity.body.toString('utf8')
 }
 
-async function disputePageOf(
-  { database, clock }: ActionDeps,
-  _store: Store,
-  id: string,
-): Promise<SitePage> {
-  return disputePage(await viewOf(database.reader, id, clock.now()))
+async function disputePageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
+  const { database, clock, reference } = deps
+  return disputePage(await viewOf(database.reader, id, clock.now()), reference())
 }
 
 /** Registered wallets and wallets with receipts have a page. */
@@ -272,14 +258,12 @@ async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<S
 }
 
 async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): Promise<SitePage> {
-  const { database, reference } = deps
-  const record = HANDLE.test(handle) ? await findPartner(database.reader, { handle }) : null
-  if (record === null) throw new ApiError('unknown_partner')
+  const { database, reference, clock } = deps
+  const partner = await publicPartner(database.reader, handle, clock.now())
   const [oaths, total] = await Promise.all([
     oathsOfHandle(database.reader, handle, { limit: shownOaths, before: null }),
     countOaths(database.reader, handle),
   ])
-  const partner = partnerView(record)
   return partnerPage(partner, {
     tierName: reference().tiers.get(partner.tier)?.name,
     oaths: oaths.map(oathView),

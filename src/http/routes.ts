@@ -1,25 +1,26 @@
 import type { ActionDeps } from '../actions/deps.ts'
+import { submitFeedback } from '../actions/feedback.ts'
+import { proposeSkill } from '../actions/proposals.ts'
 import { ApiError } from '../contract/errors.ts'
 import { pathOf } from '../contract/routes.ts'
-import { parseTime } from '../core/time.ts'
+import { deltaLimit, deltaSince } from '../core/delta.ts'
+import { isoTime, parseTime } from '../core/time.ts'
 import { findEvidence } from '../db/evidence.ts'
+import { listReceipts } from '../db/receipts/receipts.ts'
+import { receiptView } from '../db/receipts/view.ts'
 import type { Endpoint } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { exportEndpoint } from './export-endpoint.ts'
 import type { Handlers } from './handler-types.ts'
 import { endpointsOf } from './handlers.ts'
-import type { StatsSince } from './live.ts'
-import { publicReads } from './mcp-reads.ts'
-import { mcpEndpoint } from './mcp-route.ts'
 import { mcpToolsOf } from './mcp-tools.ts'
-import { createMcp } from './mcp.ts'
+import { mcpEndpoint } from './mcp.ts'
 import { onDemandEndpoints } from './on-demand-pages.ts'
 import { createPartnerAuth } from './partner-auth.ts'
 import { createPublishedDocuments } from './published-documents.ts'
 import { alertHandlers } from './routes/alerts.ts'
 import { disputeHandlers } from './routes/disputes.ts'
-import { feedbackHandlers } from './routes/feedback.ts'
 import { imageHandlers } from './routes/images.ts'
 import { jobHandlers } from './routes/jobs.ts'
 import { logHandlers } from './routes/log.ts'
@@ -29,12 +30,9 @@ import { selectionHandlers } from './routes/rails.ts'
 import { receiptHandlers } from './routes/receipts.ts'
 import { workerHandlers } from './routes/workers.ts'
 
-const statsCache = 'public, max-age=5'
-
 export function serviceEndpoints(
   actions: ActionDeps,
   store: Pick<DocumentStore, 'get' | 'getFile' | 'state' | 'wasPublished'>,
-  statsSince: StatsSince,
 ): readonly Endpoint[] {
   const published = createPublishedDocuments(store)
   const handlers: Handlers = {
@@ -46,7 +44,8 @@ export function serviceEndpoints(
     ...selectionHandlers(published),
     ...alertHandlers(actions),
     ...disputeHandlers(actions, store.wasPublished),
-    ...feedbackHandlers(actions),
+    proposeSkill: ({ body }, context) => proposeSkill(actions, { ...context, body }),
+    submitFeedback: ({ body }, context) => submitFeedback(actions, { ...context, body }),
     ...imageHandlers(published),
     ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),
     async getEvidence({ params: { sha256 } }) {
@@ -58,15 +57,26 @@ export function serviceEndpoints(
       // Without `since`, the path is a document; this code then runs only before the first published set.
       const sinceMs = since === undefined ? null : parseTime(since)
       if (sinceMs === null) throw new ApiError('unavailable', nothingServed(store))
-      return { body: await statsSince(sinceMs, list), cache: statsCache }
+      published.manifest()
+      const page = { limit: deltaLimit + 1, before: null, filter: { since: isoTime(sinceMs) } }
+      const found = await list((db) => listReceipts(db, page))
+      const delta = deltaSince({
+        sinceMs,
+        rails: published.read('listRails').rails,
+        flags: published.read('listHonestyFlags').flags,
+        opportunities: published.read('listOpportunities').opportunities,
+        // The published document contains only the first page.
+        receipts: found.map((record) => receiptView(record, actions.site.url)),
+      })
+      const body = { ...published.read('getStatsLive'), delta_since: delta }
+      return { body, cache: 'public, max-age=5' }
     },
   }
   const services = { actions, partnerAuth: createPartnerAuth(actions) }
-  const { site, log, clock } = actions
-  const tools = mcpToolsOf(actions, published, publicReads(handlers, published, clock))
+  const tools = mcpToolsOf(actions, published, handlers)
   return [
     ...endpointsOf(handlers, services),
-    mcpEndpoint(createMcp({ siteUrl: site.url, tools, published, log }), actions),
+    mcpEndpoint(actions, published, tools),
     exportEndpoint(published, store.getFile),
     ...onDemandEndpoints(actions, store, published),
   ]

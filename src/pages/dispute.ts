@@ -5,8 +5,11 @@ import { day, hash, pill, time } from './figures.ts'
 import { address, code, inline, link, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
+import { railName } from './names.ts'
+import type { Names } from './names.ts'
+import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
-import { disputePath, railPath, receiptPath } from './paths.ts'
+import { disputePath, receiptPath } from './paths.ts'
 
 export const subjectFirst = (disputes: readonly Dispute[]): readonly Dispute[] =>
   disputes.toSorted((a, b) => Number(b.standing === 'subject') - Number(a.standing === 'subject'))
@@ -42,18 +45,13 @@ export function disputeSection(disputes: readonly Dispute[]): HtmlAndMarkdown | 
   return section('disputes', 'Disputes', disputeList(caption, subjectFirst(disputes)))
 }
 
-export function disputePage(dispute: Dispute): SitePage {
+export function disputePage(dispute: Dispute, names: Pick<Names, 'rails'>): SitePage {
   const { dispute_id: id } = dispute
   return {
     path: disputePath(id),
     title: `Dispute of ${day(dispute.opened_at).md}`,
     description: `A claim about published data, ${dispute.state}; with the statements of both sides.`,
-    crumb: [
-      ['/disputes', 'Disputes'],
-      [null, `${id.slice(0, 12)}…`],
-    ],
-    nav: '/disputes',
-    listed: false,
+    ...entryOf('/disputes', 'Disputes', `${id.slice(0, 12)}…`),
     body: [
       standing([stateText(dispute), inline`opened ${time(dispute.opened_at)}`]),
       verdict(verdicts[dispute.state]),
@@ -61,8 +59,8 @@ export function disputePage(dispute: Dispute): SitePage {
         ['About', targetLink(dispute)],
         ['Disputed by', inline`${code(dispute.wallet)}, ${standings[dispute.standing]}`],
         'sha256' in dispute.target ? ['SHA-256', code(dispute.target.sha256)] : null,
-        fact('Figure', dispute.figure, untrustedText),
-        fact('Rail', dispute.rail, (rail) => link(railPath(rail), untrustedText(rail))),
+        fact('Disputed figure', dispute.figure, untrustedText),
+        fact('Rail', dispute.rail, (rail) => railName(rail, names)),
         fact('Evidence named by the disputer', dispute.evidence_url, address),
       ]),
       section('words', 'Both sides', words(dispute)),

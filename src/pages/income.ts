@@ -12,8 +12,11 @@ export interface Income {
   readonly attested: number
   /** Claimed by the worker, or agreed on the job exchange. */
   readonly claimed: number
-  /** Rejected or reversed receipts, which are in no sum. */
+  readonly total: number
+  /** Number of rejected or reversed receipts, which are in no sum. */
   readonly contradicted: number
+  /** Sums by payer, if the receipt names one. */
+  readonly customers: ReadonlyMap<string, number>
 }
 
 const kinds = [
@@ -23,19 +26,22 @@ const kinds = [
 ] as const
 
 export function incomeOf(receipts: readonly Receipt[]): Income {
-  const sums = { onChain: 0, attested: 0, claimed: 0, contradicted: 0 }
+  const sums = { onChain: 0, attested: 0, claimed: 0 }
+  let contradicted = 0
+  const customers = new Map<string, number>()
   for (const receipt of receipts) {
+    const { from_wallet: from, amount_usdc: sum } = receipt
     const evidence = evidenceOf(receipt)
-    if (evidence === 'on chain') sums.onChain += receipt.amount_usdc
-    else if (evidence === 'attested') sums.attested += receipt.amount_usdc
-    else if (evidence === 'reversed' || evidence === 'rejected') sums.contradicted += 1
-    else sums.claimed += receipt.amount_usdc
+    if (evidence === 'reversed' || evidence === 'rejected') {
+      contradicted += 1
+      continue
+    }
+    if (from !== undefined) customers.set(from, (customers.get(from) ?? 0) + sum)
+    if (evidence === 'on chain') sums.onChain += sum
+    else if (evidence === 'attested') sums.attested += sum
+    else sums.claimed += sum
   }
-  return sums
-}
-
-export function totalOf({ onChain, attested, claimed }: Income): number {
-  return onChain + attested + claimed
+  return { ...sums, total: sums.onChain + sums.attested + sums.claimed, contradicted, customers }
 }
 
 const shownMonths = 8
@@ -43,14 +49,13 @@ const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 const height = 150
 
 /** Bars of the last months, those without a receipt included; null without any amount. */
-export function incomeChart(receipts: readonly Receipt[]): HtmlAndMarkdown | null {
-  const all = incomeOf(receipts)
-  if (totalOf(all) === 0) return null
+export function incomeChart(receipts: readonly Receipt[], all: Income): HtmlAndMarkdown | null {
+  if (all.total === 0) return null
   const months = lastMonths(receipts).map((month) => {
     const ofMonth = receipts.filter(({ occurred_at: at }) => at.startsWith(month))
     return { month, income: incomeOf(ofMonth) }
   })
-  const most = Math.max(...months.map(({ income }) => totalOf(income)))
+  const most = Math.max(...months.map(({ income }) => income.total))
   const step = 100 / months.length
   const bars = months.map(({ income }, index) => {
     let y = height
@@ -68,13 +73,13 @@ export function incomeChart(receipts: readonly Receipt[]): HtmlAndMarkdown | nul
             height="${size.toFixed(1)}"
           />`
     })
-    const total = totalOf(income)
+    const { total } = income
     const label = html`<text x="${((index + 0.5) * step).toFixed(2)}%" y="${(y - 6).toFixed(1)}"
       >${total === 0 ? '0' : shortAmount(total)}</text
     >`
     return html`${parts}${label}`
   })
-  const spoken = months.map(({ month, income }) => `${month} ${amountText(totalOf(income))}`)
+  const spoken = months.map(({ month, income }) => `${month} ${amountText(income.total)}`)
   const caption = `USDC a month, ${months[0]?.month} to ${months.at(-1)?.month}, as the receipts date them. An attested payment is the word of a platform, a claimed one that of the worker; neither shows that money moved.`
   const chart = {
     html: html`<figure class="income">
@@ -129,18 +134,12 @@ export function incomeChart(receipts: readonly Receipt[]): HtmlAndMarkdown | nul
 function lastMonths(receipts: readonly Receipt[]): readonly string[] {
   const dated = receipts.map(({ occurred_at: at }) => at.slice(0, 7)).toSorted()
   const [first = '', last = ''] = [dated[0], dated.at(-1)]
-  const months: string[] = []
-  for (
-    let month = last;
-    month >= first && months.length < shownMonths;
-    month = monthBefore(month)
-  ) {
-    months.unshift(month)
-  }
-  return months
+  return Array.from({ length: shownMonths }, (_, back) => monthBefore(last, back))
+    .filter((month) => month >= first)
+    .toReversed()
 }
 
-function monthBefore(month: string): string {
+function monthBefore(month: string, back: number): string {
   const [year = 0, number = 1] = month.split('-').map(Number)
-  return new Date(Date.UTC(year, number - 2)).toISOString().slice(0, 7)
+  return new Date(Date.UTC(year, number - 1 - back)).toISOString().slice(0, 7)
 }

@@ -6,6 +6,7 @@ import { code, inline, join, link, noContent, strong, untrustedText } from './ht
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { walletText, workerText } from './names.ts'
 import type { Names } from './names.ts'
+import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { jobPath, receiptPath } from './paths.ts'
 import { cell, column, countColumn, figureColumn, table, dayColumn } from './table.ts'
@@ -56,12 +57,7 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
     path: jobPath(job.id),
     title: job.title || job.id,
     description: `${job.status}: ${usdc(job.budget_usdc).md}, ${counted(job.bids_count, 'bid')}.`,
-    crumb: [
-      ['/jobs', 'Jobs'],
-      [null, job.created_at.slice(0, 10)],
-    ],
-    nav: '/jobs',
-    listed: false,
+    ...entryOf('/jobs', 'Jobs', job.created_at.slice(0, 10)),
     body: [
       standing([pill(job.status, 'big'), inline`posted ${time(job.created_at)}`]),
       verdict(verdicts[job.status]),
@@ -69,7 +65,7 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
         [
           job.price_usdc === undefined
             ? ['Budget, at most', strong(usdc(job.budget_usdc))]
-            : ['Accepted price', strong(usdc(job.price_usdc))],
+            : ['Agreed price', strong(usdc(job.price_usdc))],
           job.price_usdc === undefined ? null : ['Budget, at most', usdc(job.budget_usdc)],
           ['Deadline', time(job.deadline)],
           ['Bids', String(job.bids_count)],
@@ -101,16 +97,20 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
         steps(
           job.history.map(
             ({ event, by, at }) =>
-              inline`${time(at)} ${eventWords[event]} ${by === 'time' ? 'automatically' : `by the ${by}`}`,
+              inline`${time(at)} ${eventWords[event]}${event === 'post' ? null : by === 'time' ? ' automatically' : ` by the ${by}`}`,
           ),
         ),
       ),
-      facts([
-        ['Job', code(job.id)],
-        ['Poster', code(job.poster)],
-        fact('SHA-256 of the removed texts', job.texts_sha256, code),
-        fact('SHA-256 of the delivery', job.delivery?.content_sha256, code),
-      ]),
+      section(
+        'record',
+        'Record',
+        facts([
+          ['Job', code(job.id)],
+          ['Wallet of the poster', code(job.poster)],
+          fact('SHA-256 of the removed texts', job.texts_sha256, code),
+          fact('SHA-256 of the delivery', job.delivery?.content_sha256, code),
+        ]),
+      ),
       links([['/jobs', 'All jobs']]),
     ],
   }

@@ -1,46 +1,19 @@
 /** The HTML around every page. It has no inline scripts or styles and loads nothing from another host. */
+import { version } from '../contract/version.ts'
+import { markPageAsDemo } from '../core/demo-mark.ts'
+import { contentOf } from './blocks.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
+import menus from './menus.json' with { type: 'json' }
 import { cardHeight, cardWidth } from './og-card.ts'
 import { markdownPath } from './page.ts'
 import type { SitePage } from './page.ts'
 
 const siteName = 'Agent Income Ledger'
 
-const navigation = [
-  ['/', 'Rails'],
-  ['/opportunities', 'Earn'],
-  ['/honesty', 'Flags'],
-  ['/receipts', 'Receipts'],
-  ['/docs', 'Docs'],
-] as const
-
-const more = [
-  ['/week', 'What changed'],
-  ['/leaderboard', 'Leaderboard'],
-  ['/workers', 'Workers'],
-  ['/skills', 'Skills'],
-  ['/jobs', 'Jobs'],
-  ['/pacts', 'Pacts'],
-  ['/partners', 'Partners'],
-  ['/desk', 'Desk'],
-  ['/disputes', 'Disputes'],
-] as const
-
-const footer = [
-  ['/docs/glossary', 'Glossary'],
-  ['/status', 'Poll status'],
-  ['/feeds', 'Feeds'],
-  ['/docs/rules', 'How we measure'],
-  ['/docs/disputing', 'Dispute a figure'],
-  ['/docs/data', 'Download everything'],
-  ['/snapshot.json', 'Signed manifest'],
-  ['/diffs/latest.md', 'What the last build changed'],
-  ['/docs/reference', 'API'],
-  ['/openapi.json', 'OpenAPI'],
-  ['/llms.txt', 'For agents'],
-  ['/changelog', 'Changelog'],
-] as const
+const navigation = Object.entries(menus.navigation)
+const more = Object.entries(menus.more)
+const footer = Object.entries(menus.footer)
 
 /** Fills for the part of a bar that is left out, and for days of a chart without a reading. */
 const patterns = html`<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false">
@@ -65,6 +38,17 @@ const patterns = html`<svg class="defs" width="0" height="0" aria-hidden="true" 
     <path d="M0 0V6" />
   </pattern>
 </svg>`
+
+/** The HTML of a page that is not published, and therefore not signed. */
+export function unpublishedPage(
+  page: SitePage,
+  site: { readonly url: string; readonly isDemo: boolean },
+  hasMarkdown = false,
+): string {
+  const options = { site: { url: site.url, version }, image: null, isPublished: false, hasMarkdown }
+  const text = layout(page, contentOf(page).html, options)
+  return site.isDemo ? markPageAsDemo(text) : text
+}
 
 interface LayoutOptions {
   readonly site: { readonly url: string; readonly version: string }
@@ -176,8 +160,8 @@ function signedNote(path: string): Html {
     <a href="${markdownPath(path)}">This page as Markdown</a>.`
 }
 
-const onDemandNote = html`This page was rendered on request and is not signed. Published documents
-  are: <a href="/docs/verifying">verify one</a>.`
+const onDemandNote = html`This page was rendered on request and is not signed;
+  <a href="/docs/verifying">published documents</a> are.`
 
 function navEntry([href, label]: readonly [string, string], page: SitePage): Html {
   if (page.path === href) return html`<li><a href="${href}" aria-current="page">${label}</a></li>`

@@ -6,20 +6,26 @@ import { html } from './html.ts'
 
 export type SearchedList = 'receipts' | 'workers' | 'jobs' | 'partners'
 
-const searchKinds: Readonly<Record<SearchedList, { label: string; api: string }>> = {
+export const searchedLists: Readonly<
+  Record<SearchedList, { readonly title: string; readonly label: string; readonly api: string }>
+> = {
   receipts: {
+    title: 'Receipts',
     label: 'Receipt id or wallet of the worker',
     api: 'A receipt is at /receipts/ followed by its id; the receipts of a worker are at /api/v1/receipts?wallet= followed by the wallet.',
   },
   workers: {
+    title: 'Workers',
     label: 'Wallet or slug of a skill',
     api: 'A worker is at /workers/ followed by the wallet; the workers with a skill are at /api/v1/workers?skill= followed by the slug of the skill.',
   },
   jobs: {
+    title: 'Jobs',
     label: 'Job id, status, skill or wallet of the poster',
     api: 'A job is at /jobs/ followed by its id; lists are at /api/v1/jobs with status=, skill= or wallet=.',
   },
   partners: {
+    title: 'Partners',
     label: 'Handle of a partner',
     api: 'A partner is at /partners/ followed by the handle.',
   },
@@ -35,7 +41,7 @@ export function shownTotal(list: {
 
 /** `result`: the number of matches in words. */
 export function searchForm(kind: SearchedList, query = '', result = ''): HtmlAndMarkdown {
-  const { label, api } = searchKinds[kind]
+  const { label, api } = searchedLists[kind]
   return htmlOnly(
     html`<form
       class="filters"

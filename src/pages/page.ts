@@ -29,6 +29,15 @@ export interface SitePage {
   readonly robots?: 'noindex'
 }
 
+/** Members of the page of one entry of a list, which the service renders on request. */
+export function entryOf(path: string, list: string, entry: string) {
+  const crumb = [
+    [path, list],
+    [null, entry],
+  ] as const
+  return { crumb, nav: path, listed: false } as const
+}
+
 type PageBlocks = readonly (HtmlAndMarkdown | null)[]
 
 interface PageFeed {

@@ -1,9 +1,10 @@
 import { pathOf } from '../contract/routes.ts'
 import type { OathEntry, Partner } from '../contract/schemas/partner.ts'
-import { fact, facts, glance, links, para, section, standing } from './blocks.ts'
+import { fact, facts, glance, links, para, section, standing, verdict } from './blocks.ts'
 import { day, hash, pill, time } from './figures.ts'
 import { address, code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { partnerPath } from './paths.ts'
 import { column, table } from './table.ts'
@@ -26,12 +27,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
     path: partnerPath(handle),
     title: partner.display_name,
     description: `${partner.display_name}, a partner of the ledger in the tier ${tierName}.`,
-    crumb: [
-      ['/partners', 'Partners'],
-      [null, handle],
-    ],
-    nav: '/partners',
-    listed: false,
+    ...entryOf('/partners', 'Partners', handle),
     json: [api],
     body: [
       standing([
@@ -42,6 +38,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
           ? 'the name looks like the earlier name of another wallet'
           : null,
       ]),
+      verdict(verdicts[partner.status]),
       glance(
         [
           ['Handle', code(handle)],
@@ -52,7 +49,6 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
             partner.skills.length === 0 ? 'none' : join(partner.skills.map(untrustedText), ', '),
           ],
           ['Oath signed', time(partner.oath_signed_at)],
-          ['Attests', endpoint === null ? 'no' : 'yes'],
         ],
         [[api, 'JSON', 'quiet']],
       ),
@@ -77,6 +73,19 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
   }
 }
 
+const verdicts: Readonly<Record<Partner['status'], string>> = {
+  pending: 'Has signed the oath, and has not paid for the first period yet.',
+  active: 'Has signed the oath, and may post jobs and bid on them.',
+  past_due: 'Has not paid for the current period: may read, but not write.',
+  cancelled: 'Is no longer a partner. What it has signed stays on record.',
+}
+
+const bindingTexts: Readonly<Record<OathEntry['binding'], string>> = {
+  path: 'method and path',
+  body: 'method, path and body',
+  statement: 'a text of its own',
+}
+
 function oathTable(oaths: readonly OathEntry[], total: string): HtmlAndMarkdown {
   return table(oaths, {
     id: 'oath-history',
@@ -87,7 +96,7 @@ function oathTable(oaths: readonly OathEntry[], total: string): HtmlAndMarkdown 
       column('Kind', ({ kind }) => kind),
       column('Action', ({ action }) => untrustedText(action)),
       column('SHA-256 of the signed text', (entry) => hash(entry.message_sha256)),
-      column('Binding', ({ binding }) => binding),
+      column('Signature covers', ({ binding }) => bindingTexts[binding]),
     ],
   })
 }

@@ -23,6 +23,7 @@ import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import { railName, railTitle, walletText, workerText } from './names.ts'
 import type { Names } from './names.ts'
+import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { jobPath, pactPath, receiptPath } from './paths.ts'
 import { proof } from './proof.ts'
@@ -97,12 +98,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
     path: receiptPath(id),
     title: `${usdc(receipt.amount_usdc).md} on ${rail}`,
     description: `${usdc(receipt.amount_usdc).md} on ${rail}, ${day(receipt.occurred_at).md}: ${evidence}.`,
-    crumb: [
-      ['/receipts', 'Receipts'],
-      [null, rail],
-    ],
-    nav: '/receipts',
-    listed: false,
+    ...entryOf('/receipts', 'Receipts', rail),
     body: [
       standing([
         pill(evidence, 'big'),

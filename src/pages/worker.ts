@@ -13,11 +13,22 @@ import {
 } from './blocks.ts'
 import { evidenceOf } from './evidence.ts'
 import { amount, day, hash, shortAmount, time } from './figures.ts'
-import { address, code, inline, join, small, strong, untrustedText } from './html-and-markdown.ts'
+import {
+  address,
+  code,
+  inline,
+  join,
+  link,
+  small,
+  strong,
+  untrustedText,
+} from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
-import { incomeChart, incomeOf, totalOf } from './income.ts'
+import { incomeChart, incomeOf } from './income.ts'
+import type { Income } from './income.ts'
 import { namedWallet } from './names.ts'
 import type { Names } from './names.ts'
+import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
@@ -56,13 +67,15 @@ export interface WorkerPageOptions {
 }
 
 const claimTexts = {
-  none: 'spot not claimed',
-  key: 'spot claimed with the key of the wallet',
-  email: 'spot claimed by e-mail, which proves nothing about the wallet',
+  none: 'not claimed',
+  key: 'claimed with the key of the wallet',
+  email: 'claimed by e-mail, which proves nothing about the wallet',
 } as const
 
 export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
   const { worker, standing, receipts, total, names } = options
+  const income = incomeOf(receipts)
+  const chart = incomeChart(receipts, income)
   const name = standing?.display_name ?? worker?.display_name ?? null
   const short = `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
   const isLookAlike = (standing ?? worker)?.looks_like_another === true
@@ -70,23 +83,20 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
     path: workerPath(wallet),
     title: name ?? `Worker ${short}`,
     description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
-    crumb: [
-      ['/workers', 'Workers'],
-      [null, short],
-    ],
-    nav: '/workers',
-    listed: false,
+    ...entryOf('/workers', 'Workers', short),
     body: [
       firstLine([
         standing === undefined ? 'not on the leaderboard' : inline`rank ${strong(standing.rank)}`,
-        standing === undefined ? null : claimTexts[standing.claim ?? 'none'],
+        standing === undefined
+          ? null
+          : inline`${link('/docs/glossary#claim', 'spot')} ${claimTexts[standing.claim ?? 'none']}`,
         isLookAlike ? small('the name looks like the earlier name of another wallet') : null,
         worker === undefined ? 'not registered' : inline`registered ${day(worker.registered_at)}`,
       ]),
-      verdict(verdictOf(receipts, total)),
-      workerGlance(wallet, options),
+      verdict(verdictOf(receipts, total, income)),
+      workerGlance(wallet, options, income),
       worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
-      incomeSection(receipts),
+      chart && section('income', 'Income by evidence', chart),
       section(
         'receipts',
         'Receipts',
@@ -116,13 +126,10 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
   }
 }
 
-function verdictOf(receipts: readonly Receipt[], total: string): Inline {
+function verdictOf(receipts: readonly Receipt[], total: string, income: Income): Inline {
   if (receipts.length === 0) return 'Registered, and no receipt yet.'
-  const income = incomeOf(receipts)
-  const { contradicted } = income
-  const sum = totalOf(income)
-  const payers = customersOf(receipts).size
-  const from = payers === 0 ? '' : ` from ${counted(payers, 'customer')}`
+  const { contradicted, customers, total: sum } = income
+  const from = customers.size === 0 ? '' : ` from ${counted(customers.size, 'customer')}`
   const stated = `${counted(receipts.length - contradicted, 'receipt')} over ${shortAmount(sum)} USDC${from}.`
   const isPart = total !== String(receipts.length)
   const part = isPart ? `Among the newest ${receipts.length} of ${total} receipts: ` : ''
@@ -137,23 +144,13 @@ function shareText(share: number): string {
   return share < 0.01 ? 'Less than 1 %' : `${Math.floor(share * 100)} %`
 }
 
-/** Sums of the receipts that nothing contradicts, by payer. */
-function customersOf(receipts: readonly Receipt[]): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>()
-  for (const receipt of receipts) {
-    const { from_wallet: from, amount_usdc: sum } = receipt
-    const evidence = evidenceOf(receipt)
-    if (from === undefined || evidence === 'reversed' || evidence === 'rejected') continue
-    sums.set(from, (sums.get(from) ?? 0) + sum)
-  }
-  return sums
-}
-
-function workerGlance(wallet: string, options: WorkerPageOptions): HtmlAndMarkdown {
-  const { worker, standing, receipts, total } = options
+function workerGlance(
+  wallet: string,
+  { worker, standing, receipts, total }: WorkerPageOptions,
+  income: Income,
+): HtmlAndMarkdown {
   const isPart = total !== String(receipts.length)
-  const income = incomeOf(receipts)
-  const customers = [...customersOf(receipts).values()]
+  const customers = [...income.customers.values()]
   const stated = customers.reduce((total, sum) => total + sum, 0)
   const proven = receipts.filter((receipt) => evidenceOf(receipt) === 'on chain')
   const lastPaid = proven
@@ -179,9 +176,4 @@ function workerGlance(wallet: string, options: WorkerPageOptions): HtmlAndMarkdo
       [`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON', 'quiet'],
     ],
   )
-}
-
-function incomeSection(receipts: readonly Receipt[]): HtmlAndMarkdown | null {
-  const chart = incomeChart(receipts)
-  return chart && section('income', 'Income by evidence', chart)
 }

@@ -38,7 +38,7 @@ async function computedReads() {
   const deps = { ...actions, outboundLimits: createConcurrencyLimits() }
   const notCalled = () => Promise.reject(new Error('not called'))
   return [
-    ...serviceEndpoints(deps, store, notCalled),
+    ...serviceEndpoints(deps, store),
     ...healthEndpoints({ health: notCalled, obstacles: notCalled }),
   ]
     .filter(({ route }) => route.method === 'GET')

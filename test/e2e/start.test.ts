@@ -125,8 +125,10 @@ describe('a fresh start with nothing configured', () => {
   it('answers /stats/live with the changes since a time', async () => {
     const validator = openApiValidator(await (await get('/openapi.json')).json())
     const answer = await get('/api/v1/stats/live?since=2020-01-01T00:00:00Z')
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=5')
     const body = statsLive.parse(await answer.json())
     expect(validator.problems('/api/v1/stats/live', 200, 'application/json', body)).toEqual([])
+    expect(body.delta_since?.since).toBe('2020-01-01T00:00:00.000Z')
     expect(body.delta_since?.rail_snapshots.length).toBeGreaterThan(45)
   })
 

@@ -74,6 +74,8 @@ describe('two display names that look alike', () => {
     expect((await signed('PATCH', '/api/v1/partners/me', change)).status).toBe(200)
     expect((await read('/partners/nova'))['looks_like_another']).toBe(true)
     expect((await gather()).partners).toMatchObject([{ looks_like_another: true }])
+    const page = await fetch(`${service.url}/partners/nova`)
+    expect(await page.text()).toContain('the name looks like the earlier name of another wallet')
   })
 
   test('renaming the first of two look-alikes unmarks the second; taking the name back marks the first', async () => {

@@ -249,6 +249,8 @@ describe('a subscription', () => {
     service.clock.advance(GRACE_MS)
     const { body } = await service.getJson('/api/v1/partners/acme-agents')
     expect(body).toMatchObject({ status: 'cancelled' })
+    const page = await fetch(`${service.url}/partners/acme-agents.md`)
+    expect(await page.text()).toContain('Is no longer a partner.')
   })
 
   test('the scheduled job marks an expired subscription once', async () => {

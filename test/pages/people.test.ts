@@ -106,7 +106,7 @@ test('a claim cannot pass for the words of the operator, in HTML or Markdown', (
       { step_id: 'b', dispute_id: id, event: 'answered', at, text: 'We looked again.' },
     ],
   }
-  const { md, html } = contentOf(disputePage(dispute))
+  const { md, html } = contentOf(disputePage(dispute, names))
   expect(md.split('\n').filter((line) => line.startsWith('**The '))).toEqual([
     '**The disputer claims**, 2026-11-20 10:00 UTC:',
     '**The operator answers**, 2026-11-20 10:00 UTC:',

@@ -129,7 +129,6 @@ export async function startService(host: Host) {
       trustedProxies: [],
       health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
       obstacles: () => Promise.resolve([]),
-      statsSince: () => Promise.reject(new Error('nothing is published')),
       countView: silent,
       actions,
     })

@@ -13,7 +13,6 @@ import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
 import type { KeyRing } from '../../src/auth/service-keys.ts'
-import type { AnswerOf } from '../../src/contract/route-types.ts'
 import { pathOf } from '../../src/contract/routes.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
@@ -145,7 +144,6 @@ export async function startService(
     trustedProxies: [],
     health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
     obstacles: () => Promise.resolve([]),
-    statsSince: (sinceMs) => Promise.resolve(emptyStats(sinceMs)),
     countView: (slug) => {
       views.push(slug)
     },
@@ -181,33 +179,6 @@ export async function startService(
       log.flush()
       expectNoSecrets(text)
     },
-  }
-}
-
-function emptyStats(sinceMs: number): AnswerOf<'getStatsLive'> {
-  const since = new Date(sinceMs).toISOString()
-  const lists = { rail_snapshots: [], receipts: [], honesty_flags: [], opportunities: [] }
-  return {
-    tpv_30d_usdc: 0,
-    tpv_7d_usdc: 0,
-    unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities'],
-    rails_total: 0,
-    rails_judged: 0,
-    rails_paying: 0,
-    rails_stale: 0,
-    rails_unknown_tpv: 0,
-    workers_total: 0,
-    partners_total: 0,
-    receipts_total: 0,
-    receipts_verified: 0,
-    jobs_total: 0,
-    jobs_open: 0,
-    pacts_settled: 0,
-    pacts_in_flight: 0,
-    open_flags: 0,
-    opportunities: 0,
-    computed_at: since,
-    delta_since: { since, ...lists, truncated: false },
   }
 }
 

@@ -56,7 +56,7 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
     ...partners.map((partner) =>
       partnerPage(partner, { tierName: undefined, oaths: [], total: '0' }),
     ),
-    ...disputes.newest.map(disputePage),
+    ...disputes.newest.map((dispute) => disputePage(dispute, names)),
   ].flatMap((page) => documents(page, new Set()).documents)
 }
 

@@ -3,19 +3,10 @@ import { receiptDetail } from '../../contract/schemas/receipt.ts'
 import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
 import { toUsdc } from '../../core/money.ts'
-import type { ReadList } from '../lists.ts'
 import { earnedBy } from '../reputation.ts'
 import type { Db } from '../schema.ts'
-import { contentOfReceipt, findReceipt, listReceipts } from './receipts.ts'
+import { contentOfReceipt, findReceipt } from './receipts.ts'
 import type { FoundOnchain, ReceiptRecord } from './record.ts'
-
-export function receiptsSince(siteUrl: string) {
-  return async (list: ReadList, since: string, limit: number): Promise<readonly Receipt[]> => {
-    const page = { limit, before: null, filter: { since } }
-    const records = await list((db) => listReceipts(db, page))
-    return records.map((record) => receiptView(record, siteUrl))
-  }
-}
 
 export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
   const { chain, txHash } = record

@@ -15,8 +15,7 @@ import { eventsSince } from '../../db/events.ts'
 import { alertEventOf, deliveriesOf } from '../../db/webhooks.ts'
 import type { WebhookDelivery } from '../../db/webhooks.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
-import { limitOf } from '../pages.ts'
-import { sinceOf } from '../query.ts'
+import { limitOf, sinceOf } from '../lists.ts'
 
 const BEGINNING = isoTime(0)
 

@@ -4,9 +4,7 @@ import type { WasPublished } from '../../actions/disputes.ts'
 import { isoTime } from '../../core/time.ts'
 import { disputeViews } from '../../db/disputes.ts'
 import type { Handlers } from '../handler-types.ts'
-import { disputeRows } from '../listed-rows.ts'
-import { readPage } from '../pages.ts'
-import { present } from '../query.ts'
+import { disputeRows, present, readPage } from '../lists.ts'
 
 export function disputeHandlers(deps: ActionDeps, wasPublished: WasPublished) {
   const { reader } = deps.database

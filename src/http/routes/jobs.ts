@@ -13,9 +13,7 @@ import { bidView, countBids, listBids } from '../../db/jobs/bids.ts'
 import { findJob } from '../../db/jobs/jobs.ts'
 import { findDelivery, jobDetailView, jobView } from '../../db/jobs/view.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
-import { jobRows } from '../listed-rows.ts'
-import { readPage } from '../pages.ts'
-import { present, walletIdOf } from '../query.ts'
+import { jobRows, present, readPage, walletIdOf } from '../lists.ts'
 
 export function jobHandlers(deps: ActionDeps) {
   const siteUrl = deps.site.url

@@ -6,13 +6,25 @@ import { oathView, ownPartnerView } from '../../actions/partner-view.ts'
 import { changeSubscription } from '../../actions/subscriptions/change.ts'
 import { cancelOwnSubscription } from '../../actions/subscriptions/free.ts'
 import { ApiError } from '../../contract/errors.ts'
+import type { Partner } from '../../contract/schemas/partner.ts'
+import { HANDLE } from '../../core/partner.ts'
 import { lookAlikes } from '../../db/names.ts'
 import { countOaths, oathsOfHandle } from '../../db/oaths.ts'
 import { findPartner } from '../../db/partners/partners.ts'
 import { partnerView } from '../../db/partners/record.ts'
+import type { Db } from '../../db/schema.ts'
 import type { Handlers } from '../handler-types.ts'
-import { readPage } from '../pages.ts'
+import { readPage } from '../lists.ts'
 import { payerSignatureOf, paymentHeaderOf } from '../single-headers.ts'
+
+/** @throws ApiError `unknown_partner` */
+export async function publicPartner(db: Db, handle: string, nowMs: number): Promise<Partner> {
+  const found = HANDLE.test(handle) ? await findPartner(db, { handle }) : null
+  if (found === null) throw new ApiError('unknown_partner')
+  const view = partnerView(partnerAt(found, nowMs))
+  const marked = await lookAlikes(db, 'partner', [found.wallet])
+  return marked.has(found.wallet) ? { ...view, looks_like_another: true } : view
+}
 
 export function partnerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
@@ -37,13 +49,9 @@ export function partnerHandlers(deps: ActionDeps) {
       })
     },
     cancelSubscription: (_input, context) => cancelOwnSubscription(deps, context),
-    async getPartner({ params }, { nowMs }) {
-      const found = await findPartner(reader, { handle: params.handle })
-      if (found === null) throw new ApiError('unknown_partner')
-      const view = partnerView(partnerAt(found, nowMs))
-      const marked = await lookAlikes(reader, 'partner', [found.wallet])
-      return { body: marked.has(found.wallet) ? { ...view, looks_like_another: true } : view }
-    },
+    getPartner: async ({ params }, { nowMs }) => ({
+      body: await publicPartner(reader, params.handle, nowMs),
+    }),
     async listPartnerOaths({ params: { handle }, query }, { list }) {
       if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
       const { rows, fields } = await readPage(list, query, {

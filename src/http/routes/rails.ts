@@ -2,14 +2,12 @@ import { invalidField } from '../../actions/signed-body.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { pathOf } from '../../contract/routes.ts'
 import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
-import { entriesOf } from '../../core/entries.ts'
 import { matchRails } from '../../core/match-rails.ts'
 import { parseUsdc, usdcOrNull } from '../../core/money.ts'
 import { similar } from '../../core/similar.ts'
 import type { Handlers } from '../handler-types.ts'
-import { limitOf } from '../pages.ts'
+import { hasValues, limitOf, sinceOf } from '../lists.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
-import { sinceOf } from '../query.ts'
 
 const cache = 'public, max-age=60'
 
@@ -19,7 +17,7 @@ export function selectionHandlers({ manifest, read, find }: PublishedDocuments) 
     async listRails({ query }) {
       manifest()
       const published = read('listRails')
-      const rails = published.rails.filter(matches(query))
+      const rails = published.rails.filter(hasValues(query))
       return { body: { ...published, count: rails.length, rails }, cache }
     },
     async listOpportunities({ query: { skill, chain, max_entry_usdc: maxEntry, limit } }) {
@@ -65,11 +63,4 @@ export function selectionHandlers({ manifest, read, find }: PublishedDocuments) 
       return { body: { ...published, count: leaderboard.length, leaderboard, ...next }, cache }
     },
   } satisfies Partial<Handlers>
-}
-
-/** Returns true for an entry that has the given values in its fields of the same names. */
-function matches<Entry extends object>(query: { readonly [Name in keyof Entry]?: unknown }) {
-  const wanted = entriesOf(query).filter(([, value]) => value !== undefined)
-  return (entry: Entry): boolean =>
-    wanted.every(([name, value]) => Reflect.get(entry, name) === value)
 }

@@ -8,9 +8,7 @@ import { proofOf } from '../../db/log.ts'
 import { findReceipt } from '../../db/receipts/receipts.ts'
 import { receiptDetailOf, receiptView } from '../../db/receipts/view.ts'
 import type { Handlers } from '../handler-types.ts'
-import { receiptRows } from '../listed-rows.ts'
-import { readPage } from '../pages.ts'
-import { present, sinceOf, walletIdOf } from '../query.ts'
+import { present, readPage, receiptRows, sinceOf, walletIdOf } from '../lists.ts'
 
 const notYet =
   'The receipt is not in the published log yet. Try again in a few seconds; `log.promise` of the receipt states the latest time of its entry.'

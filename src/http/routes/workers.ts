@@ -11,9 +11,7 @@ import { rankOf } from '../../db/leaderboard.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
 import { findWorker } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
-import { workerRows } from '../listed-rows.ts'
-import { readPage } from '../pages.ts'
-import { present, sinceOf, walletIdOf } from '../query.ts'
+import { present, readPage, sinceOf, walletIdOf, workerRows } from '../lists.ts'
 
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database

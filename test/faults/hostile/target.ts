@@ -13,8 +13,6 @@ import { maxAgeOf } from '../../../src/contract/routes.ts'
 import { isoTime, minuteMs } from '../../../src/core/time.ts'
 import { findPartner } from '../../../src/db/partners/partners.ts'
 import { setSubscription } from '../../../src/db/partners/subscription.ts'
-import { receiptsSince } from '../../../src/db/receipts/view.ts'
-import { createStatsSince } from '../../../src/http/live.ts'
 import { loadPayments } from '../../../src/payments/load.ts'
 import { createHealth } from '../../../src/runtime/health.ts'
 import { systemRandom } from '../../../src/runtime/runtime.ts'
@@ -98,8 +96,6 @@ export async function startTarget(): Promise<Target> {
         settlement: payments.mode,
         problems: payments.problems,
       })(),
-    statsSince: async (sinceMs, list) =>
-      await createStatsSince(service.store, receiptsSince('https://ledger.test'))(sinceMs, list),
   })
   const exchange = await openExchange(service)
   const rich = evmWallet('rich')
