@@ -1,3 +1,4 @@
+/** `pact verify`: compares the manifest of a pact, the escrow on a node, and the record of the ledger. */
 import { z } from 'zod'
 
 import { verifyPersonalSign } from '../../src/auth/eip191.ts'
@@ -19,9 +20,7 @@ import { checkAttestations, checkManifests, pactAttestation } from '../../src/co
 import type { CheckedManifest, ReadManifest } from '../../src/core/pact/check.ts'
 import { decodePact, getPactCall, pactAmount, pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowPact, EscrowStatus } from '../../src/core/pact/escrow.ts'
-/** `pact verify`: compares the manifest of a pact, the escrow on a node, and the record of the ledger. */
-import { strictJsonOrNull } from '../../src/core/strict-json.ts'
-import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
+import { StrictJsonError, parseStrictJson, strictJsonOrNull } from '../../src/core/strict-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { readJson } from './files.ts'
 import { parseOrUsageError } from './input.ts'

@@ -47,10 +47,6 @@ const ORDER = '1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed'
 
 function formProblem(signature: Uint8Array, publicKey: Uint8Array): string | null {
   if (!isUsablePoint(publicKey)) return 'the public key is not a usable ed25519 point'
-  return strictFormProblem(signature)
-}
-
-function strictFormProblem(signature: Uint8Array): string | null {
   if (signature.length !== 64) return 'an ed25519 signature has 64 bytes'
   if (!isUsablePoint(signature.subarray(0, 32))) return 'R is of small order or not canonical'
   const s = Buffer.from(signature.subarray(32)).reverse().toString('hex')

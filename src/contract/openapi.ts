@@ -4,6 +4,7 @@ import { isObject } from './openapi/json.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
 import parts from './openapi/parts.json' with { type: 'json' }
 import { asJson, componentSchemas, schemaOf } from './openapi/schemas.ts'
+import { takesPayment } from './route.ts'
 import type { Answer, Parameter, Route } from './route.ts'
 import { errorModel } from './schemas/service.ts'
 import { paymentAsset, paymentScheme } from './x402.ts'
@@ -57,7 +58,7 @@ function operation(route: Route): OpenApiObject {
     ...Object.entries(route.params ?? {}).map(([name, value]) => parameter('path', name, value)),
     ...Object.entries(route.query ?? {}).map(([name, value]) => parameter('query', name, value)),
     ...(route.access === 'partner' ? [requestHeaders.partnerTimestamp] : []),
-    ...(isSold(route) ? requestHeaders.payment : []),
+    ...(takesPayment(route) ? requestHeaders.payment : []),
     ...(isWrite(route) ? [requestHeaders.contentDigest] : []),
     ...(route.method === 'POST' ? [requestHeaders.idempotencyKey] : []),
   ]
@@ -67,7 +68,7 @@ function operation(route: Route): OpenApiObject {
     summary: route.summary,
     description: route.description,
     security: securityOf(route),
-    ...(isSold(route) ? { 'x-payment-info': paymentInfo(route) } : {}),
+    ...(takesPayment(route) ? { 'x-payment-info': paymentInfo(route) } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
       ? {}
@@ -80,10 +81,6 @@ function operation(route: Route): OpenApiObject {
 function securityOf(route: Route): OpenApiJson[] {
   if (route.access !== 'partner') return []
   return route.price === undefined ? partnerSecurity : [...partnerSecurity, {}]
-}
-
-function isSold({ price, priceRange }: Route): boolean {
-  return price !== undefined || priceRange !== undefined
 }
 
 /** Follows the convention of catalogues of paid operations: `price` and `protocols`. */
@@ -163,7 +160,7 @@ function response(route: Route, status: number, answer: Answer): OpenApiObject {
     ...(status === 401 ? answerHeaders.challenge : {}),
     ...(status === 401 && isWrite(route) ? answerHeaders.restored : {}),
     ...(status === 402 ? answerHeaders.price : {}),
-    ...(status === 200 && isSold(route) ? answerHeaders.settled : {}),
+    ...(status === 200 && takesPayment(route) ? answerHeaders.settled : {}),
   }
   const { example } = answer
   return {

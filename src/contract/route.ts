@@ -67,6 +67,14 @@ export interface Route extends RouteFacts {
   readonly id: string
 }
 
+/** True for a fixed price and for one that depends on the request. */
+export function takesPayment({
+  price,
+  priceRange,
+}: Pick<RouteFacts, 'price' | 'priceRange'>): boolean {
+  return price !== undefined || priceRange !== undefined
+}
+
 export const apiPrefix = '/api/v1'
 /** Exempt from load limits, since it reports the load. */
 export const healthPath = `${apiPrefix}/health`

@@ -15,10 +15,6 @@ interface AnswerOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export function answerJson(c: ApiContext, body: unknown, options: AnswerOptions): Response {
-  return answerText(c, JSON.stringify(body), { ...options, contentType: 'application/json' })
-}
-
 /** Includes the rate limit headers unless a shared cache may store the response. */
 export function answerText(
   c: ApiContext,

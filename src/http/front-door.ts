@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Failure } from '../contract/errors.ts'
-import { apiPrefix, mcpPath } from '../contract/route.ts'
+import { apiPrefix, takesPayment, mcpPath } from '../contract/route.ts'
 import type { Clock } from '../core/deps.ts'
 import { requestCosts } from '../core/limits.ts'
 import { withFields } from '../core/log.ts'
@@ -214,9 +214,9 @@ function limitOf(
   limits: ConcurrencyLimits,
 ): ConcurrencyLimit | null {
   if (endpoint === null || endpoint.concurrency === null) return null
-  const { price, priceRange } = endpoint.route
-  const isSold = price !== undefined || priceRange !== undefined
-  return isSold && hasPayment(req) ? limits.payment : limits[endpoint.concurrency]
+  return takesPayment(endpoint.route) && hasPayment(req)
+    ? limits.payment
+    : limits[endpoint.concurrency]
 }
 
 /** The wallet that the credentials name, as `parseWallet` writes its `id`. */

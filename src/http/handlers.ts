@@ -134,7 +134,7 @@ async function readRequest(
       chargeStorage: (ofAnswer, logEntries) =>
         admission.chargeStorage(bytes + ofAnswer, logEntries),
     },
-    fingerprint: fingerprintOf({ address, userAgent: incoming.headers['user-agent'] ?? '' }),
+    fingerprint: fingerprintOf(address, incoming.headers['user-agent'] ?? ''),
     partner: () => partnerAuth(incoming, target, admission),
     walletCallsLeft: admission.remaining,
   }
@@ -181,11 +181,7 @@ function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string
 }
 
 /** Treats an IPv6 /64 as one client, since one client can use all its addresses. */
-function fingerprintOf(sent: {
-  readonly address: string
-  readonly userAgent: string
-}): ClientFingerprint {
-  const { address, userAgent } = sent
+function fingerprintOf(address: string, userAgent: string): ClientFingerprint {
   const words = networkWords(address)
   if (words === null) return { network: 'unknown', range: null, userAgent }
   const [first, second] = words

@@ -1,5 +1,5 @@
 import { healthPath } from '../contract/route.ts'
-import { answerJson, queryOf } from './answer.ts'
+import { answerText, queryOf } from './answer.ts'
 import type { Endpoint } from './context.ts'
 
 export interface HealthAnswer {
@@ -36,7 +36,8 @@ function endpoint(path: string, check: () => Promise<HealthAnswer>): Endpoint {
       return async () => {
         const { statusCode, body } = await check()
         const headers: Record<string, string> = statusCode === 503 ? { 'Retry-After': '5' } : {}
-        return answerJson(c, body, { status: statusCode, cache: 'no-store', headers })
+        const options = { status: statusCode, cache: 'no-store', headers } as const
+        return answerText(c, JSON.stringify(body), { ...options, contentType: 'application/json' })
       }
     },
   }

@@ -63,6 +63,7 @@ export const listPages = {
   },
   partners: async (_deps, query) => {
     const handle = searchOf(query)
+    if (handle === '') return { redirect: '/partners' }
     return HANDLE.test(handle) ? { redirect: partnerPath(handle) } : noMatch('partners', handle)
   },
 } as const satisfies Readonly<Record<SearchedList, ListSource>>
@@ -104,7 +105,8 @@ function listPage(
 }
 
 function noMatch(kind: SearchedList, q: string): SitePage {
-  return pageOfList(kind, q, 'This list has no search of this kind.', [])
+  const wanted = searchedLists[kind].label.replace(/^./, (first) => first.toLowerCase())
+  return pageOfList(kind, q, `Nothing found. Enter a ${wanted}.`, [])
 }
 
 function pageOfList(

@@ -6,6 +6,7 @@ import type { SignedProof } from '../actions/idempotency.ts'
 import { checkSignature, requireTimely, shownMessage, signedProof } from '../actions/signed-body.ts'
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestamps.ts'
+import type { SignatureVerdict } from '../auth/verdict.ts'
 import { ApiError } from '../contract/errors.ts'
 import { remember } from '../core/remember.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
@@ -58,12 +59,19 @@ export function createPartnerAuth(deps: AuthDeps): PartnerAuth {
     const wallet = walletOf(sent.wallet)
     await admission.precheck(wallet)
     const { signature } = sent
-    const texts = messagesOf(deps.site.serviceName, sent.timestamp, target)
-    const isRead = target.method === 'GET' || target.method === 'HEAD'
+    const { method, path, rawSha256 } = target
+    const { serviceName } = deps.site
+    const signed = { timestamp: sent.timestamp, method, path }
+    const texts = {
+      path: messages.partnerAuthV1(serviceName, signed),
+      body: messages.partnerAuthV2(serviceName, { ...signed, rawSha256 }),
+    }
+    const isRead = method === 'GET' || method === 'HEAD'
     const cacheKey = isRead ? sha256Hex(`${wallet.id}\n${signature}\n${texts.body}`) : null
     const known = cacheKey === null ? undefined : verified.get(cacheKey)
-    const binding =
-      known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }, admission))
+    const check = (message: string) =>
+      checkSignature(deps, { message, signature, wallet }, admission)
+    const binding = known ?? (await bindingOf(texts, isRead, check))
     // A contract wallet can revoke a signature; a plain key cannot.
     const isPermanent = deps.signatures.walletChain(wallet.kind) === undefined
     if (cacheKey !== null && isPermanent) remember(verified, cacheKey, binding, CACHE_SIZE)
@@ -78,37 +86,15 @@ export function createPartnerAuth(deps: AuthDeps): PartnerAuth {
   }
 }
 
-function messagesOf(
-  service: string,
-  timestamp: string,
-  { method, path, rawSha256 }: SignedTarget,
-): Readonly<Record<Binding, string>> {
-  const signed = { timestamp, method, path }
-  return {
-    path: messages.partnerAuthV1(service, signed),
-    body: messages.partnerAuthV2(service, { ...signed, rawSha256 }),
-  }
-}
-
 /** Tries the more common binding first: body for writes, path for reads. */
 async function bindingOf(
-  deps: AuthDeps,
-  claim: {
-    readonly texts: Readonly<Record<Binding, string>>
-    readonly signature: string
-    readonly wallet: Wallet
-    readonly isRead: boolean
-  },
-  admission: WalletAdmission,
+  texts: Readonly<Record<Binding, string>>,
+  isRead: boolean,
+  check: (message: string) => Promise<SignatureVerdict>,
 ): Promise<Binding> {
-  const { texts, signature, wallet, isRead } = claim
   let reason = ''
   for (const binding of isRead ? (['path', 'body'] as const) : (['body', 'path'] as const)) {
-    const verdict = await checkSignature(
-      deps,
-      { message: texts[binding], signature, wallet },
-      admission,
-    )
+    const verdict = await check(texts[binding])
     if (verdict.valid) return binding
     reason = verdict.reason
   }

@@ -162,12 +162,6 @@ export function createLimiter(
 
 const dayPolicies = ['day', ...storagePolicies] as const satisfies PolicyName[]
 
-function leftAfter({
-  decision,
-  cost,
-}: {
-  readonly decision: LimitDecision
-  readonly cost: number
-}) {
+function leftAfter({ decision, cost }: { decision: LimitDecision; cost: number }): number {
   return decision.allowed ? decision.remaining + cost : 0
 }

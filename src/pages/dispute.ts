@@ -1,7 +1,7 @@
 /** Disputes: the claims and the answers of the operator, each in a block. The ledger takes no side in the text of a claim. */
 import type { Dispute, DisputeStep } from '../contract/schemas/dispute.ts'
 import { fact, facts, links, para, section, stacked, standing, verdict } from './blocks.ts'
-import { day, hash, pill, time } from './figures.ts'
+import { day, hash, pill, sub, time } from './figures.ts'
 import { address, code, inline, link, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -57,7 +57,7 @@ export function disputePage(dispute: Dispute, names: Pick<Names, 'rails'>): Site
       verdict(verdicts[dispute.state]),
       facts([
         ['About', targetLink(dispute)],
-        ['Disputed by', inline`${code(dispute.wallet)}, ${standings[dispute.standing]}`],
+        ['Disputed by', inline`${code(dispute.wallet)} ${sub(standings[dispute.standing])}`],
         'sha256' in dispute.target ? ['SHA-256', code(dispute.target.sha256)] : null,
         fact('Disputed figure', dispute.figure, untrustedText),
         fact('Rail', dispute.rail, (rail) => railName(rail, names)),

@@ -76,8 +76,7 @@ export function ageText(ageMs: number): string {
     : counted(Math.floor(ago / dayMs), 'day')
 }
 
-/** The word has the full meaning; shape and colour only repeat it. */
-/** `said`: by the count of others. */
+/** The word has the full meaning; shape and colour only repeat it. `said`: by the count of others. */
 export function pill(word: string, ...looks: readonly ('big' | 'said')[]): HtmlAndMarkdown {
   return {
     html: html`<span class="${['pill', ...looks].join(' ')}" data-is="${word}"

@@ -163,7 +163,7 @@ function workerGlance(
         isPart ? `On chain, newest ${receipts.length}` : 'Proven on chain',
         strong(`${shortAmount(income.onChain)} USDC`),
       ],
-      ['Score', standing === undefined ? 'none' : inline`${amount(standing.rep_score)} points`],
+      fact('Score', standing, ({ rep_score: score }) => inline`${amount(score)} points`),
       stated === 0
         ? null
         : ['Largest customer', `${Math.round((Math.max(...customers) / stated) * 100)} %`],

@@ -170,6 +170,7 @@ describe('a page that is not published', () => {
     [`/view/workers?q=${worker.address}`, `/workers/${worker.address}`],
     [`/view/jobs?q=job_${'0'.repeat(24)}`, `/jobs/job_${'0'.repeat(24)}`],
     ['/view/partners?q=poster', '/partners/poster'],
+    ['/view/partners?q=', '/partners'],
   ])('%s redirects to the page of the single entry', async (path, target) => {
     const { status, headers } = await get(path)
     expect([status, headers.get('location')]).toEqual([303, target])
@@ -183,8 +184,11 @@ describe('a page that is not published', () => {
     ['/view/workers?q=technical-writing', '0 found'],
     ['/view/jobs?q=open', '0 found'],
     ['/view/jobs', '0 found'],
-    ['/view/jobs?q=%3Cscript%3E', 'This list has no search of this kind.'],
-    ['/view/partners?q=NOT%20A%20HANDLE', 'This list has no search of this kind.'],
+    [
+      '/view/jobs?q=%3Cscript%3E',
+      'Nothing found. Enter a job id, status, skill or wallet of the poster.',
+    ],
+    ['/view/partners?q=NOT%20A%20HANDLE', 'Nothing found. Enter a handle of a partner.'],
   ])('the list at %s shows the result of the search: %s', async (path, result) => {
     const { status, body } = await get(path)
     expect(status).toBe(200)

@@ -125,7 +125,7 @@ describe('the list of receipts', () => {
       expect(await page.locator('#receipts tbody tr').count()).toBe(2)
       await page.getByRole('searchbox').fill('nonsense')
       await page.getByRole('button', { name: 'Search' }).click()
-      await page.getByText('This list has no search of this kind.').waitFor()
+      await page.getByText('Nothing found. Enter a receipt id or wallet of the worker.').waitFor()
       expect(problems).toEqual([])
     }
   })

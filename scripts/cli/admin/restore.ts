@@ -1,3 +1,4 @@
+/** `admin restore`: replaces the database with a backup, while no service runs. */
 import { copyFile, link, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
@@ -6,7 +7,6 @@ import type { Kysely } from 'kysely'
 
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
-/** `admin restore`: replaces the database with a backup, while no service runs. */
 import { strictJsonOrNull } from '../../../src/core/strict-json.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { setRestoredAt } from '../../../src/db/meta.ts'

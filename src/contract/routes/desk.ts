@@ -40,23 +40,20 @@ export const deskRoutes = {
 
 const { document: agentDocument } = routesOf('Agents')
 
+const skillFile = <const Path extends string>(path: Path, about: string, more = '') =>
+  agentDocument(300, {
+    path,
+    summary: `Skill file: ${about}`,
+    description: `Markdown instructions for agents${more}.`,
+    answers: { 200: text('The skill file.', markdown) },
+  })
+
 export const agentSkillRoutes = {
-  getPactsSkill: agentDocument(300, {
-    path: '/pacts/SKILL.md',
-    summary: 'Skill file: reading pacts',
-    description: 'Markdown instructions for agents.',
-    answers: { 200: text('The skill file.', markdown) },
-  }),
-  getDeskSkill: agentDocument(300, {
-    path: '/desk/SKILL.md',
-    summary: 'Skill file: reading the desk and the ledger',
-    description: 'Markdown instructions for agents.',
-    answers: { 200: text('The skill file.', markdown) },
-  }),
-  getRegisterSkill: agentDocument(300, {
-    path: '/register-and-earn/SKILL.md',
-    summary: 'Skill file: registering, submitting receipts and claiming a spot',
-    description: 'Markdown instructions for agents, with a worked example of each signed message.',
-    answers: { 200: text('The skill file.', markdown) },
-  }),
+  getPactsSkill: skillFile('/pacts/SKILL.md', 'reading pacts'),
+  getDeskSkill: skillFile('/desk/SKILL.md', 'reading the desk and the ledger'),
+  getRegisterSkill: skillFile(
+    '/register-and-earn/SKILL.md',
+    'registering, submitting receipts and claiming a spot',
+    ', with a worked example of each signed message',
+  ),
 }

@@ -1,10 +1,10 @@
+/** Fields of request bodies. Values are never trimmed, rounded or corrected. */
 import { z } from 'zod'
 
 import { mixesScripts } from '../../core/look-alike.ts'
 import { parseUsdc } from '../../core/money.ts'
 import { parseTime } from '../../core/time.ts'
 import { WalletError, parseWallet } from '../../core/wallet.ts'
-/** Fields of request bodies. Values are never trimmed, rounded or corrected. */
 import { text } from './common.ts'
 
 /** An EVM address, a Solana address or a NEAR implicit account. */

@@ -18,19 +18,16 @@ import {
   pactsCard,
   railCard,
 } from '../../pages/page-cards.ts'
-import { createByteLru } from '../byte-lru.ts'
 import type { Handlers } from '../handler-types.ts'
+import { createPngRenderer } from '../png.ts'
 import { oncePerSet } from '../published-documents.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
-import { createRasterizer } from '../rasterizer.ts'
 
 const headers = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
 
-const MAX_PNG_BYTES = 16 * 2 ** 20
-
 export function imageHandlers(published: PublishedDocuments) {
   const svgsOfSet = oncePerSet(published, () => new Map<string, string>())
-  const pngOf = createByteLru(createRasterizer(), MAX_PNG_BYTES)
+  const pngOf = createPngRenderer()
   const svgOf = (page: string): string => {
     const svgs = svgsOfSet()
     const svg = svgs.get(page) ?? ogCard(cardOrThrow(page, published))
