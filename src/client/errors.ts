@@ -33,8 +33,6 @@ export class LedgerError extends Error {
 
 interface RequiredPayment {
   readonly priceUsdc: string
-  /** Null if payment is not available. */
-  readonly receiver: string | null
   /** x402 version 1; empty if payment is not available. */
   readonly accepts: readonly z.infer<typeof acceptedV1>[]
   /** The header `PAYMENT-REQUIRED` (x402 version 2). */
@@ -92,24 +90,16 @@ const errorAnswer = z.object({
 export function parseError(status: number, headers: Headers, text: string): LedgerError {
   const retryAfterSeconds = secondsOf(headers.get('retry-after'))
   const { data } = errorAnswer.safeParse(jsonOrNull(text))
-  if (data === undefined)
-    return new LedgerError({
-      status,
-      code: 'unknown',
-      message: `HTTP ${status}`,
-      retryAfterSeconds,
-    })
+  if (data === undefined) {
+    const message = `HTTP ${status}`
+    return new LedgerError({ status, code: 'unknown', message, retryAfterSeconds })
+  }
   const { error: message, accepts, ...reason } = data
   const answer = { status, message, retryAfterSeconds, ...reason }
   const priceUsdc = headers.get('x-payment-price-usdc')
   if (status !== 402 || priceUsdc === null) return new LedgerError(answer)
-  const isPayable = accepts.length > 0
-  return new PaymentRequiredError(answer, {
-    priceUsdc,
-    receiver: isPayable ? headers.get('x-payment-receiver') : null,
-    accepts,
-    paymentRequired: headers.get('payment-required'),
-  })
+  const paymentRequired = headers.get('payment-required')
+  return new PaymentRequiredError(answer, { priceUsdc, accepts, paymentRequired })
 }
 
 export function jsonOrNull(text: string): unknown {

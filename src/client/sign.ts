@@ -1,17 +1,14 @@
 /** Signs the bodies of calls as their routes require. */
 import { bodySha256, fillOath, messages, signingText } from '../auth/messages.ts'
 import type { SignedBody } from '../auth/messages.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
 import { isoTime } from '../core/time.ts'
 import { CallError } from './errors.ts'
 import { requireSigner, signedText } from './prepare.ts'
 import type { Caller, SignedText } from './prepare.ts'
 
-export interface OathText {
-  readonly kind: 'worker' | 'claim' | 'partner'
-  readonly version: number
-  readonly text: string
-}
+export type OathText = AnswerOf<'listOaths'>['oaths'][number]
 
 interface UnsignedBody {
   readonly params: Readonly<Record<string, string>>

@@ -12,16 +12,10 @@ import { manifestSchema, manifestSetText, parseManifestSignature } from '../core
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
 import { strictJsonOrNull } from '../core/strict-json.ts'
 
-interface DocumentSignature {
-  /** Base64 of 64 bytes; the prefix `ed25519:` is optional. */
-  readonly signature: string
-  readonly kid: string
-}
-
-/** Checks that a key of the service signed exactly these bytes. */
+/** Checks that a key of the service signed exactly these bytes. The prefix `ed25519:` of the signature is optional. */
 export async function verifyDocument(
   bytes: Uint8Array,
-  signed: DocumentSignature,
+  signed: Pick<ManifestEntry, 'signature' | 'kid'>,
   keys: SigningKeys,
 ): Promise<Check> {
   const what = `signature by ${signed.kid}`

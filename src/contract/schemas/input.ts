@@ -66,24 +66,20 @@ function isHttpsUrl(text: string): boolean {
 
 /** One line in NFC without control, bidirectional or zero-width characters, soft hyphens or outer spaces. */
 export function lineInput(maxLength: number) {
-  return textOf(
-    maxLength,
-    UNFIT_FOR_LINES,
-    'must not contain control characters or invisible marks',
-  )
+  return textOf(maxLength, UNFIT_FOR_LINES)
 }
 
 /** Text of several lines, otherwise like `lineInput`. */
 export function textInput(maxLength: number) {
-  return textOf(maxLength, UNFIT_FOR_TEXT, 'must not contain control characters or invisible marks')
+  return textOf(maxLength, UNFIT_FOR_TEXT)
 }
 
-function textOf(maxLength: number, unfit: RegExp, message: string) {
+function textOf(maxLength: number, unfit: RegExp) {
   return z
     .string()
     .min(1)
     .max(maxLength)
-    .refine((text) => !unfit.test(text), message)
+    .refine((text) => !unfit.test(text), 'must not contain control characters or invisible marks')
     .refine((text) => text.normalize('NFC') === text, 'must be in Unicode normal form C')
     .refine((text) => text.trim() === text, 'must not begin or end with white space')
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { chainNames } from '../../core/chains.ts'
 import { figureNames } from '../../core/figures.ts'
 import { lastRule, statusRules } from '../../core/rules/status.ts'
 import {
@@ -21,21 +22,7 @@ import { flagKind } from './flag.ts'
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
 
 export const railCategory = z.enum(['earning', 'discovery', 'trust'])
-export const railChain = z.enum([
-  'off-chain',
-  'base',
-  'ethereum',
-  'cardano',
-  'solana',
-  'arbitrum',
-  'gnosis',
-  'near',
-  'polygon',
-  'optimism',
-  'celo',
-  'bsc',
-  'tempo',
-])
+export const railChain = z.enum(['off-chain', ...chainNames])
 
 /** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */
 export const figureName = z.enum(figureNames)
