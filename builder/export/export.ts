@@ -120,14 +120,15 @@ async function writeTables(
       const columns = columnsOf(schema)
       const definitions = columns.map(({ name, type }) => `"${name}" ${type}`).join()
       await database.exec(`create table "${table}" (${definitions}) strict`)
-      const values = columns.map((_, at) => `value->>${at}`).join()
-      const insert = `insert into "${table}" select ${values} from json_each(?)`
+      const insert = `insert into "${table}" values (${columns.map(() => '?').join()})`
       const file = `${table}.csv`
+      counts.set(file, 0)
       await appendFile(join(dir, file), csvLines([columns.map(({ name }) => name)]))
       for await (const group of groups) {
         signal.throwIfAborted()
         const rows = group.map((row) => columns.map(({ name }) => cellOf(row, name)))
-        await database.executeQuery(CompiledQuery.raw(insert, [JSON.stringify(rows)]))
+        // As parameters, since SQLite rounds some of the numbers that it parses from text.
+        for (const row of rows) await database.executeQuery(CompiledQuery.raw(insert, row))
         await appendFile(join(dir, file), csvLines(rows))
         counts.set(file, (counts.get(file) ?? 0) + rows.length)
       }
@@ -149,7 +150,10 @@ function cellOf(row: object, name: string): Cell {
     return null
   const value: unknown = Reflect.get(row, name)
   if (typeof value === 'object' && value !== null) return canonicalize(asJson(value))
-  return z.union([z.string(), z.number(), z.boolean()]).nullish().parse(value)
+  return z
+    .union([z.string(), z.number(), z.boolean()])
+    .nullable()
+    .parse(value ?? null)
 }
 
 /** Stores a file in parts below its hash, so that a reader never gets parts of two files. */

@@ -12,8 +12,15 @@ import { flag } from '../../src/contract/schemas/flag.ts'
 import { job } from '../../src/contract/schemas/job.ts'
 import { opportunity } from '../../src/contract/schemas/opportunity.ts'
 import { inFlightPact, recordedPact, settledPact } from '../../src/contract/schemas/pact.ts'
-import { partner } from '../../src/contract/schemas/partner.ts'
-import { auditClaim, rail, railPoll, railStatus } from '../../src/contract/schemas/rail.ts'
+import { oath, partner, tier } from '../../src/contract/schemas/partner.ts'
+import { listedPlatform } from '../../src/contract/schemas/platform.ts'
+import {
+  auditClaim,
+  auditFigures,
+  rail,
+  railPoll,
+  railStatus,
+} from '../../src/contract/schemas/rail.ts'
 import { receipt } from '../../src/contract/schemas/receipt.ts'
 import { skill } from '../../src/contract/schemas/skill.ts'
 import { leaderboardEntry, worker } from '../../src/contract/schemas/worker.ts'
@@ -43,13 +50,10 @@ export type ExportTable = readonly [
 
 const ofRail = z.object({ rail: railSlug })
 const claim = ofRail.extend(auditClaim.shape)
-const audited = claim.pick({
-  rail: true,
-  figure: true,
-  value: true,
-  from: true,
-  to: true,
-  source: true,
+const audited = ofRail.extend({
+  figure: auditClaim.shape.figure,
+  ...auditFigures.shape.payouts_30d.unwrap().shape,
+  value: z.number(),
 })
 const poll = ofRail.extend(railPoll.shape)
 const statusChange = ofRail.extend({ from: railStatus, to: railStatus, created_at: time })
@@ -76,7 +80,9 @@ export async function exportTables(
     entriesOf(figures).map(([figure, counted]) => ({ rail, figure, ...counted })),
   )
   const claims = audits.flatMap(({ rail, claims = [] }) => claims.map((one) => ({ rail, ...one })))
-  const closed = await listClosedFlags(db, all)
+  // A flag may have closed since the world was gathered.
+  const open = new Set(world.openFlags.map(({ id }) => id))
+  const closed = (await listClosedFlags(db, all)).filter(({ id }) => !open.has(id))
   const partners = await newestPartners(db, all)
   return {
     rails: [rail, [published('listRails', 'rails')]],
@@ -92,6 +98,9 @@ export async function exportTables(
       ['settled', 'in_flight', 'recorded'].map((state) => published('listPacts', state)),
     ],
     articles: [article, [published('getDeskFeed', 'articles')]],
+    tiers: [tier, [published('listTiers', 'tiers')]],
+    oaths: [oath, [published('listOaths', 'oaths')]],
+    platforms: [listedPlatform, [published('listPlatforms', 'platforms')]],
     receipts: [
       receipt,
       newestFirst(

@@ -30,6 +30,8 @@ import { smallWorld } from '../support/world.ts'
 
 const service = useService({ per: 'file' })
 const receipts = 1203
+/** A number that SQLite rounds when it parses its text. */
+const largeMicroUsdc = 719_541_731_663_369
 const formula = '=HYPERLINK("https://evil.example")'
 const alice = parseWallet(evmWallet('alice').address)
 let store: PublicFiles
@@ -112,7 +114,8 @@ beforeAll(async () => {
     await putWorker(tx, { wallet: alice, now: isoTime(nowMs), displayName: formula, ...facts })
     for (let at = 0; at < receipts; at += 1) {
       const id = `rcp_${at.toString(16).padStart(64, '0')}`
-      await storeReceipt(tx, receiptRow(nowMs + at, { id, to: alice, summary: formula }))
+      const amount = at === 0 ? { amountMicroUsdc: largeMicroUsdc } : {}
+      await storeReceipt(tx, receiptRow(nowMs + at, { id, to: alice, summary: formula, ...amount }))
     }
   })
   list = await exportAt(nowMs)
@@ -163,9 +166,30 @@ test('the rows of the database are those of the API, with NULL for unknown figur
   expect(await query('select count(distinct receipt_id) as n from receipts')).toEqual([
     { n: receipts },
   ])
+  expect(await query('select max(amount_usdc) as most from receipts')).toEqual([
+    { most: largeMicroUsdc / 1e6 },
+  ])
   const { leaderboard } = await jsonOf('/api/v1/leaderboard')
   const [first] = await query('select wallet, rep_score from leaderboard')
   expect(leaderboard).toMatchObject([first])
+})
+
+test('each list of the API is a table and a file, also without rows', async () => {
+  const names = (list?.files ?? []).map(({ path }) => /(\w+)\.csv$/.exec(path)?.[1])
+  expect(names.filter((name) => name !== undefined).sort()).toEqual(
+    [
+      'about articles audit_claims audit_figures columns disputes flags jobs leaderboard oaths',
+      'opportunities pacts partners platforms polls rails receipts skills status_changes tiers workers',
+    ].flatMap((line) => line.split(' ')),
+  )
+  const query = await downloaded()
+  const { rails } = railList.parse(await jsonOf('/api/v1/rails'))
+  const figures = rails.flatMap(({ rail, audit }) =>
+    Object.entries(audit.figures).map(([figure, counted]) => ({ rail, figure, ...counted })),
+  )
+  expect(await query('select * from audit_figures')).toEqual(figures)
+  const tiers = await query('select tier from tiers')
+  expect(await jsonOf('/api/v1/partners/tiers')).toMatchObject({ tiers })
 })
 
 test('every table describes its columns, and no column has a private fact', async () => {
@@ -194,6 +218,18 @@ test('a CSV has the rows of its table, and no cell is a formula', async () => {
   expect(rows.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at]])))).toEqual([
     expected,
   ])
+})
+
+test('an interrupted export changes nothing that is served, and the next one completes it', async () => {
+  const nowMs = service.clock.now() + dayMs
+  const whole = store
+  onTestFinished(() => void (store = whole))
+  store = { ...whole, put: () => Promise.reject(new Error('no space')) }
+  await expect(exportAt(nowMs)).rejects.toThrow('no space')
+  expect(await lastExport(service.actions.database.reader)).toEqual(list)
+  await publishExported()
+  const answer = await get('/export/ledger.sqlite')
+  expect((await answer.arrayBuffer()).byteLength).toBe(list?.files[0]?.size)
 })
 
 test('the next export is a day later, and its files replace those before the previous ones', async () => {
