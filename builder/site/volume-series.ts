@@ -6,7 +6,7 @@ import type { KnownReading } from '../../src/core/readings.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { inline, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
-import { clip } from '../charts/svg.ts'
+import { wrap } from '../../src/pages/text-lines.ts'
 import type { PollRecord } from '../world/world.ts'
 
 /** The last successful poll of a day, in USDC. */
@@ -103,5 +103,5 @@ export function failureText(failed: readonly PollRecord[]): HtmlAndMarkdown {
   for (const { error } of failed) times.set(error ?? '', (times.get(error ?? '') ?? 0) + 1)
   const [[error] = ['']] = [...times].toSorted(([, a], [, b]) => b - a)
   const often = times.size > 1 ? ', most often with' : ' with'
-  return inline`${counted(failed.length, 'poll')} failed${often} “${untrustedText(clip(error, 160))}”`
+  return inline`${counted(failed.length, 'poll')} failed${often} “${untrustedText(wrap(error, 160, 1)[0] ?? '')}”`
 }
