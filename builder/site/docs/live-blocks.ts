@@ -1,5 +1,5 @@
-import { chains, receiptChains } from '../../../src/chain/chains.ts'
 /** Blocks that Markdown pages insert with `<!-- block: name -->`. */
+import { chains, receiptChains } from '../../../src/chain/chains.ts'
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { entriesOf } from '../../../src/core/entries.ts'

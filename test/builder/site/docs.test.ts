@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 
 import { liveBlocks } from '../../../builder/site/docs/live-blocks.ts'
 import { docsPages } from '../../../builder/site/docs/page.ts'
+import remedies from '../../../builder/site/docs/remedies.json' with { type: 'json' }
 import { docsValues } from '../../../builder/site/docs/values.ts'
+import { errorCodes } from '../../../src/contract/errors.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { siteOf, textAt } from '../../support/site.ts'
 
@@ -21,6 +23,11 @@ function namesIn(pattern: RegExp): string[] {
 
 test('every block of the docs pages exists, and every block is used', () => {
   expect(namesIn(/<!-- block: ([a-z-]+) -->/g)).toEqual(Object.keys(liveBlocks).toSorted())
+})
+
+test('every remedy is that of an error code or of a status', () => {
+  const known = Object.entries(errorCodes).flatMap(([code, { status }]) => [code, String(status)])
+  expect(Object.keys(remedies).filter((name) => !known.includes(name))).toEqual([])
 })
 
 test('every value of the docs pages exists, and every value is used', () => {
