@@ -1,14 +1,17 @@
+import { z } from 'zod'
+
 import { apiPrefix } from '../../src/contract/route.ts'
+import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
+import { count } from '../../src/pages/figures.ts'
 import { markdownText } from '../../src/pages/html-and-markdown.ts'
 import type { LedgerEvent } from '../world/world.ts'
-import { change, countText, markdownTable, usdcText } from './markdown.ts'
 import { daysPerWeek } from './rail-week.ts'
 import type { RailWeek, Reading } from './rail-week.ts'
-import { weekEvents } from './weekly-events.ts'
 import {
   knownVolumes,
+  usdcText,
   volumeChart,
   volumeInWords,
   volumeMoved,
@@ -30,6 +33,10 @@ type Counted = ReturnType<typeof countWeek>
 
 type ReadRail = RailWeek & { readonly end: Reading }
 type MovedRail = ReadRail & { readonly start: Reading }
+
+const transitionData = z.object({ from: railStatus, to: railStatus })
+/** Listed in the table of failed polls. */
+const pollFailedFlag = z.object({ flag_kind: z.literal('poll_failed') })
 
 const keywordRails = 10
 const shownErrorLength = 160
@@ -63,6 +70,33 @@ function countWeek(facts: WeekFacts) {
   }
 }
 
+/** Returns Markdown lines, oldest first. */
+function weekEvents(events: readonly LedgerEvent[], nameOf: (rail: string) => string) {
+  const inOrder = events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)
+  const flags = inOrder.filter(({ data }) => !pollFailedFlag.safeParse(data).success)
+  const transitions = inOrder.flatMap((event) => transitionOf(event, nameOf))
+  return {
+    flagsOpened: flags.filter(({ kind }) => kind === 'flag_opened').map(titleLine),
+    flagsClosed: flags.filter(({ kind }) => kind === 'flag_closed').map(titleLine),
+    beganToPay: transitions
+      .filter(({ to }) => to === 'paying')
+      .map(({ day, name, from }) => `${day}: ${name} began to pay; it was ${from}.`),
+    stoppedPaying: transitions
+      .filter(({ from }) => from === 'paying')
+      .map(({ day, name, to }) => `${day}: ${name} is no longer paying; it is ${to}.`),
+  }
+}
+
+function titleLine({ createdAtMs, title }: LedgerEvent): string {
+  return `${isoDate(createdAtMs)}: ${markdownText(title)}`
+}
+
+function transitionOf(event: LedgerEvent, nameOf: (rail: string) => string) {
+  const data = transitionData.safeParse(event.data)
+  if (event.kind !== 'rail_transition' || event.rail === null || !data.success) return []
+  return [{ ...data.data, day: isoDate(event.createdAtMs), name: nameOf(event.rail) }]
+}
+
 function isNewlyRead(rail: RailWeek): rail is ReadRail {
   return rail.start === null && rail.end !== null
 }
@@ -92,6 +126,10 @@ function headline({ moved, newlyRead, polls, failed }: Counted): string {
     moved.length > 0 && `${counted(moved.length, 'rail')} changed`,
     newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),
   ]).join(', ')
+}
+
+function countText(value: number | null): string {
+  return count(value).md
 }
 
 function onlyTexts(parts: readonly (string | false)[]): string[] {
@@ -164,6 +202,16 @@ function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): str
   return `${counted(moved.length, 'rail')} changed${still === 0 ? '' : `, ${countText(still)} did not`}.`
 }
 
+/** A GFM table of Markdown cells; `right` lists the right-aligned columns. */
+function markdownTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[],
+): string {
+  const rule = header.map((_, index) => (right.includes(index) ? '---:' : '---'))
+  return [header, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}
+
 function railTable<Rail extends RailWeek>(
   rails: readonly Rail[],
   cellsOf: (rail: Rail) => readonly string[],
@@ -176,7 +224,7 @@ function railTable<Rail extends RailWeek>(
 function movedSection({ moved, volume, facts }: Counted): string {
   const table = railTable(moved, ({ start, end }) => {
     const later = cells(end)
-    return cells(start).map((was, at) => change(was, later[at] ?? ''))
+    return cells(start).map((was, at) => (was === later[at] ? was : `${was} → ${later[at]}`))
   })
   return onlyTexts([
     moved.length > 0 && `## What changed\n\n${table}`,

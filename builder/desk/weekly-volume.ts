@@ -1,8 +1,8 @@
 import { usdcOrNull } from '../../src/core/money.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
+import { amount } from '../../src/pages/figures.ts'
 import { lineChart } from '../charts/chart.ts'
-import { usdcText } from './markdown.ts'
 import type { RailWeek } from './rail-week.ts'
 
 export type WeekVolume = NonNullable<ReturnType<typeof weekVolume>>
@@ -30,6 +30,10 @@ export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]) {
       microUsdc: at < first ? null : whole.reduce((sum, values) => sum + (values[at] ?? 0), 0),
     })),
   }
+}
+
+export function usdcText(amountMicroUsdc: number | null): string {
+  return amount(usdcOrNull(amountMicroUsdc)).md
 }
 
 export function knownVolumes({ points }: WeekVolume): readonly number[] {
