@@ -58,6 +58,13 @@ export const weekPage = pageSource(parts, (world) => {
     .filter((article) => !isWeekly(article) && since(`${article.date}T00:00:00Z`))
     .toSorted(byDate)
   const sum = sumOf({ changes: changes.length, opened: opened.length, closed: closed.length })
+  const none: string[] = []
+  /** Null without entries; then `none` names what did not happen. */
+  const part = (id: string, title: string, what: string, entries: Parameters<typeof rows>[0]) => {
+    if (entries.length > 0) return section(id, `${title}: ${entries.length}`, rows(entries))
+    none.push(what)
+    return null
+  }
   return {
     path: '/week',
     title: 'What changed this week',
@@ -75,6 +82,7 @@ export const weekPage = pageSource(parts, (world) => {
       part(
         'status',
         'Status changes',
+        'a change of status',
         changes.map(({ rail, from, to, atMs, byRules }) => ({
           name: railLinkOf(rail, rails),
           text: inline`${pill(from)} → ${pill(to)}${byRules ? small(' by new rules') : null}`,
@@ -84,16 +92,19 @@ export const weekPage = pageSource(parts, (world) => {
       part(
         'opened',
         'New doubts',
+        'a new doubt',
         opened.map((flag) => flagRow(flag, rails)),
       ),
       part(
         'closed',
         'Doubts that closed',
+        'a doubt that closed',
         closed.map((flag) => flagRow(flag, rails)),
       ),
       part(
         'pacts',
         'Pacts that settled',
+        'a pact that settled',
         settled.map((pact) => ({
           name: link(pactPath(pact.pact_id), untrustedText(pact.title ?? pact.job_id)),
           text: inline`${usdc(pact.amount_usdc)} on ${pact.chain}`,
@@ -104,6 +115,7 @@ export const weekPage = pageSource(parts, (world) => {
       part(
         'first',
         'Rails read for the first time',
+        'a rail read for the first time',
         fresh.map(({ view }) => ({
           name: railLink(view),
           text: statusPill(view, world),
@@ -114,20 +126,14 @@ export const weekPage = pageSource(parts, (world) => {
       part(
         'essays',
         'Essays of the desk',
+        'an essay of the desk',
         essays.map(({ slug, title, excerpt, date }) => ({
           name: link(articlePath(slug), untrustedText(title)),
           text: untrustedText(excerpt),
           end: day(date),
         })),
       ),
-      quiet([
-        ['a change of status', changes.length],
-        ['a new doubt', opened.length],
-        ['a doubt that closed', closed.length],
-        ['a pact that settled', settled.length],
-        ['a rail read for the first time', fresh.length],
-        ['an essay of the desk', essays.length],
-      ]),
+      none.length === 0 ? null : para(`Not in these days: ${none.join(', ')}.`, 'soft'),
       links([
         ['/desk', 'Weekly posts with figures'],
         ['/honesty', 'All flags'],
@@ -138,21 +144,6 @@ export const weekPage = pageSource(parts, (world) => {
     ],
   }
 })
-
-/** Null without entries: `quiet` names what did not happen. */
-function part(
-  id: string,
-  title: string,
-  entries: Parameters<typeof rows>[0],
-): HtmlAndMarkdown | null {
-  return entries.length === 0 ? null : section(id, `${title}: ${entries.length}`, rows(entries))
-}
-
-/** The kinds of changes of which there was none, in one sentence. */
-function quiet(kinds: readonly (readonly [what: string, count: number])[]): HtmlAndMarkdown | null {
-  const none = kinds.filter(([, count]) => count === 0).map(([what]) => what)
-  return none.length === 0 ? null : para(`Not in these days: ${none.join(', ')}.`, 'soft')
-}
 
 function sumOf(found: { changes: number; opened: number; closed: number }): string {
   const changes =
