@@ -1,11 +1,9 @@
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
-import { badgeDocuments } from './badges.ts'
 import { communityDocuments, jobDocuments, partnerDocuments } from './community.ts'
 import { deskDocuments } from './desk.ts'
 import { disputeDocuments } from './disputes.ts'
 import type { SnapshotFamily } from './document.ts'
-import { exportDocuments } from './exported.ts'
 import { flagDocuments } from './flags.ts'
 import { historyDocuments } from './history.ts'
 import { opportunityDocuments } from './opportunities.ts'
@@ -22,7 +20,6 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   statsDocuments,
   railDocuments,
   historyDocuments,
-  badgeDocuments,
   opportunityDocuments,
   communityDocuments,
   jobDocuments,
@@ -34,7 +31,6 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   ruleDocuments,
   deskDocuments,
   siteDocuments,
-  exportDocuments,
   x402Documents,
 ]
 

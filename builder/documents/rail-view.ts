@@ -1,9 +1,9 @@
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
+import { recordOf } from '../../src/core/entries.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
-import type { FigureName } from '../../src/core/figures.ts'
 import { isStale } from '../../src/core/flags/source-flags.ts'
 import { isCurrent, isJudged } from '../../src/core/rail-poll.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -45,7 +45,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
   const { apply: _form, audit: audited, notes: authoredNotes, ...facts } = authored
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
-  const shown = (name: FigureName) => publicFigure(figures, name) ?? 0
+  const published = recordOf(figureNames, (name) => publicFigure(figures, name) ?? 0)
   const notes = [authoredNotes, ...state.notes].filter((note) => note !== undefined)
   return {
     ...facts,
@@ -54,18 +54,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
     status_since: isoTime(state.statusSinceMs),
     status_rules: state.statusRules,
     status_reasons: [...state.statusReasons],
-    tpv_30d_usdc: shown('tpv_30d_usdc'),
-    tpv_7d_usdc: shown('tpv_7d_usdc'),
-    tpv_30d_raw_usdc: shown('tpv_30d_raw_usdc'),
-    tpv_7d_raw_usdc: shown('tpv_7d_raw_usdc'),
-    tpv_30d_net_usdc: shown('tpv_30d_net_usdc'),
-    parties_30d: shown('parties_30d'),
-    unique_creators_30d: shown('unique_creators_30d'),
-    unique_workers_30d: shown('unique_workers_30d'),
-    top_worker_share: shown('top_worker_share'),
-    worker_usd_per_day_low: shown('worker_usd_per_day_low'),
-    worker_usd_per_day_median: shown('worker_usd_per_day_median'),
-    worker_usd_per_day_high: shown('worker_usd_per_day_high'),
+    ...published,
     unknown_figures: unknown,
     removed_30d: { ...state.removed30d },
     ...(figures.lastPayoutAtMs === null ? {} : { last_payout_at: isoTime(figures.lastPayoutAtMs) }),

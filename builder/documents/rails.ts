@@ -1,5 +1,6 @@
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { figureNames } from '../../src/core/figures.ts'
+import { railBadge } from '../../src/pages/badge.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
 import { disputesOfRail } from './disputes.ts'
@@ -7,7 +8,7 @@ import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 import { evidenceUri, railView } from './rail-view.ts'
 
 export const railDocuments = snapshotFamily(
-  ['listRails', 'getRailsCsv', 'getRail'],
+  ['listRails', 'getRailsCsv', 'getRail', 'getRailBadge'],
   ['disputes', 'history', 'nowMs', 'pollEveryMs', 'rails'],
   function* (world) {
     const goodPolls = (rail: string) =>
@@ -33,7 +34,9 @@ export const railDocuments = snapshotFamily(
     )
     yield textDocument('getRailsCsv', railsCsv(rails))
     for (const rail of rails) {
-      yield jsonDocument('getRail', rail, { params: { name: rail.rail }, archive: factsOf(rail) })
+      const params = { name: rail.rail }
+      yield jsonDocument('getRail', rail, { params, archive: factsOf(rail) })
+      yield textDocument('getRailBadge', railBadge(rail, world.nowMs), { params })
     }
   },
 )

@@ -6,12 +6,21 @@ import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 export const siteDocuments = snapshotFamily(
-  ['getIndex', 'getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
-  ['agentSkills', 'signingKeys', 'site'],
+  [
+    'getIndex',
+    'getOpenApi',
+    'getSigningKeys',
+    'getExport',
+    'getPactsSkill',
+    'getDeskSkill',
+    'getRegisterSkill',
+  ],
+  ['agentSkills', 'exported', 'signingKeys', 'site'],
   function* (world) {
     yield jsonDocument('getIndex', indexOf(world))
     yield jsonDocument('getOpenApi', openApiOf(world))
     yield jsonDocument('getSigningKeys', world.signingKeys)
+    if (world.exported !== null) yield jsonDocument('getExport', world.exported, { archive: null })
     yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
     yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
     const writing = agentSkill(world, 'register-and-earn')
