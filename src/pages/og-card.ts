@@ -1,5 +1,5 @@
-import { px, xmlText } from '../core/xml-text.ts'
 /** The preview image of a page (1200 by 630) as SVG of `rect`, `path` and `text` elements. */
+import { px, xmlText } from '../core/xml-text.ts'
 import { palette } from './palette.ts'
 import { graphemes, textWidth, wrap } from './text-lines.ts'
 

@@ -1,3 +1,4 @@
+/** Contents of preview images. An unknown figure is shown as a word, never as zero. */
 import type { Article } from '../contract/schemas/desk.ts'
 import type { Flag } from '../contract/schemas/flag.ts'
 import type { OpportunityList } from '../contract/schemas/opportunity.ts'
@@ -5,7 +6,6 @@ import type { PactList } from '../contract/schemas/pact.ts'
 import type { Rail, RailPoll } from '../contract/schemas/rail.ts'
 import type { Stats } from '../contract/schemas/stats.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
-/** Contents of preview images. An unknown figure is shown as a word, never as zero. */
 import type { FigureName } from '../core/figures.ts'
 import { knownFigure } from '../core/figures.ts'
 import { counted, grouped, shortNumber, unitOf } from '../core/number-text.ts'
