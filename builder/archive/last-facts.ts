@@ -4,8 +4,9 @@ import { gunzip, gzip } from 'node:zlib'
 import { z } from 'zod'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
+import { prettySorted } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { factsKey } from '../../src/core/documents.ts'
+import { documentFile, factsKey } from '../../src/core/documents.ts'
 import { newestPublication } from '../../src/db/publications.ts'
 import type { Db } from '../../src/db/schema.ts'
 import type { PublicDocument } from '../publish/document.ts'
@@ -28,6 +29,23 @@ export function factsOf(documents: readonly PublicDocument[]): Facts {
   return Object.fromEntries(
     documents.flatMap(({ path, archive }) => (archive === null ? [] : [[path, archive] as const])),
   )
+}
+
+/** Facts as pretty-printed JSON with sorted keys. `known` caches texts. */
+export function archivedFiles(
+  documents: readonly PublicDocument[],
+  known: WeakMap<PublicDocument, string> = new WeakMap(),
+): Map<string, string> {
+  const files = new Map<string, string>()
+  for (const document of documents) {
+    const { path, contentType, archive } = document
+    if (archive === null) continue
+    const text =
+      typeof archive === 'string' ? archive : (known.get(document) ?? prettySorted(archive))
+    known.set(document, text)
+    files.set(documentFile(path, contentType), text)
+  }
+  return files
 }
 
 /** Returns `last` itself when no fact changed, so that its texts keep their bytes. */

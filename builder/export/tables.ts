@@ -165,7 +165,7 @@ function* polls({ history }: Pick<World, 'history'>) {
 }
 
 async function* statusChanges(db: Db) {
-  for await (const events of pages(0, (seq) => eventsSince(db, { seq }, groupSize), 'seq')) {
+  for await (const events of pages(0, (seq) => eventsSince(db, { seq }, groupSize))) {
     yield events
       .filter(({ kind }) => kind === 'rail_transition')
       .map(({ rail, data, createdAt }) => ({ ...data, rail, created_at: createdAt }))
@@ -177,19 +177,18 @@ async function* newestFirst<Row extends { readonly seq: number }>(
   show: (rows: readonly Row[]) => readonly object[] | Promise<readonly object[]>,
 ) {
   const readPage = (before: number) => read({ limit: groupSize, before })
-  for await (const rows of pages(all, readPage, 'seq')) yield await show(rows)
+  for await (const rows of pages(all, readPage)) yield await show(rows)
 }
 
-async function* pages<Member extends string, Key, Row extends Readonly<Record<Member, Key>>>(
-  start: Key,
-  read: (after: Key) => Promise<readonly Row[]>,
-  member: Member,
+async function* pages<Row extends { readonly seq: number }>(
+  start: number,
+  read: (from: number) => Promise<readonly Row[]>,
 ) {
-  for (let after = start; ;) {
-    const rows = await read(after)
+  for (let from = start; ;) {
+    const rows = await read(from)
     yield rows
     const last = rows.at(-1)
     if (rows.length < groupSize || last === undefined) return
-    after = last[member]
+    from = last.seq
   }
 }

@@ -3,6 +3,8 @@ import { knownFigure } from '../core/figures.ts'
 import type { FigureName } from '../core/figures.ts'
 import { railPath } from './paths.ts'
 
+type Audited = Pick<AuditClaim, 'counted_by' | 'source' | 'to' | 'from'>
+
 /**
  * The citation of a figure: what it is, by which rule, and where a reader can verify it later. The evidence is named by its
  * SHA-256 and is in the log; the document may have changed since.
@@ -11,7 +13,8 @@ export function citationOf(view: Rail, name: FigureName, siteUrl: string): strin
   const value = knownFigure(view, name)
   const unit = name.endsWith('_usdc') ? ' USDC' : name === 'top_worker_share' ? ' (of 1)' : ''
   const { evidence_uri: evidence, figures_as_of: asOf } = view
-  const counted = auditedFigure(view, name)
+  const audited: Readonly<Record<string, Audited | undefined>> = view.audit.figures
+  const counted = view.figures_source === 'audit' ? audited[name] : undefined
   const days = counted === undefined ? windowOf(name, asOf) : `${counted.from} to ${counted.to}`
   return [
     `Agent Income Ledger (${siteUrl}${railPath(view.rail)})`,
@@ -24,14 +27,6 @@ export function citationOf(view: Rail, name: FigureName, siteUrl: string): strin
     .filter((part) => part !== null)
     .map((part) => `${part}.`)
     .join(' ')
-}
-
-function auditedFigure(view: Rail, name: FigureName) {
-  if (view.figures_source !== 'audit') return undefined
-  const figures: Readonly<
-    Record<string, Pick<AuditClaim, 'counted_by' | 'source' | 'to' | 'from'> | undefined>
-  > = view.audit.figures
-  return figures[name]
 }
 
 function windowOf(name: FigureName, asOf: string): string {

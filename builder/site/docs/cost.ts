@@ -2,34 +2,28 @@
 import { grouped } from '../../../src/core/number-text.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
-import * as figures from './cost-figures.ts'
-import { edgeDay } from './edge-cache.ts'
+import costs from './cost.json' with { type: 'json' }
 
-const { examplePrices, measuredOn, readKinds, receipts, writes } = figures
+const { days, edgeCache, examplePrices, measuredOn, reads, receipts, rows, writes } = costs
 const bytesPerGb = 1e9
 const daySeconds = 86_400
 
-const scenarios = figures.readsPerDay.flatMap((reads) =>
-  [false, true].map((hasShield) => {
-    const day = edgeDay(reads, readKinds, { ...figures.edgeCache, hasShield })
-    const name = `${whole(reads)}, ${hasShield ? 'with' : 'without'} a shield`
-    return { name, perSecond: day.originRequests / daySeconds, ...day }
-  }),
-)
-
-export const originPeakPerSecond = Math.max(...scenarios.map(({ perSecond }) => perSecond))
+export const originPeakPerSecond =
+  Math.max(...days.map(({ originRequests }) => originRequests)) / daySeconds
 
 export function readsTable(): HtmlAndMarkdown {
   const { perMillionReads, perGb, perOriginGb } = examplePrices
-  return table(scenarios, {
+  return table(days, {
     id: 'reads-a-day',
-    caption: `Expected for one day with ${figures.edgeCache.points} points of presence. A shield is an additional cache between them and the origin. The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
+    caption: `Expected for one day with ${edgeCache.points} points of presence. A shield is an additional cache between them and the origin. The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
     sortable: false,
     columns: [
       column('Reads a day', ({ name }) => name),
       figureColumn('Served at the edge', null, ({ hitShare }) => `${decimal(hitShare * 100)} %`),
       figureColumn('To readers', 'GB', ({ edgeBytes }) => decimal(edgeBytes / bytesPerGb)),
-      figureColumn('To the origin', 'requests a second', ({ perSecond }) => decimal(perSecond)),
+      figureColumn('To the origin', 'requests a second', ({ originRequests }) =>
+        decimal(originRequests / daySeconds),
+      ),
       figureColumn('From the origin', 'GB', ({ originBytes }) => decimal(originBytes / bytesPerGb)),
       figureColumn('Example', 'USD a day', ({ reads, edgeBytes, originBytes }) =>
         decimal(
@@ -42,7 +36,7 @@ export function readsTable(): HtmlAndMarkdown {
 }
 
 export function documentsTable(): HtmlAndMarkdown {
-  return table(readKinds, {
+  return table(reads, {
     id: 'kinds-of-reads',
     caption: `Sizes were measured on ${measuredOn}. The share of reads is an assumption; max-age is the value served.`,
     sortable: false,
@@ -60,9 +54,9 @@ export function documentsTable(): HtmlAndMarkdown {
 
 export function writesTable(): HtmlAndMarkdown {
   const { cpuMicroseconds, diskBytes, perDay } = writes
-  const bytesPerReceipt = figures.rowKinds
-    .filter(({ kept }) => kept === figures.forGood)
-    .reduce<number>(
+  const bytesPerReceipt = rows
+    .filter(({ kept }) => kept === 'forever')
+    .reduce(
       (sum, { sqliteBytes, rows }) => sum + (sqliteBytes * rows) / receipts.atScale,
       writes.publishedBytes,
     )
@@ -87,7 +81,7 @@ export function writesTable(): HtmlAndMarkdown {
 }
 
 export function storageTable(): HtmlAndMarkdown {
-  return table(figures.rowKinds, {
+  return table(rows, {
     id: 'bytes-of-rows',
     caption: `Bytes of a row with its index entries, measured on 2026-11-23 on ${whole(receipts.measured)} receipts that the service accepted (log: invented receipts), and rows of ${whole(receipts.atScale)} receipts and of a day with 1,000 writes a second.`,
     sortable: false,

@@ -1,27 +1,39 @@
-/** Blocks that Markdown pages insert with `<!-- block: name -->`. */
+/** Blocks that Markdown pages insert with `<!-- block: name -->`; most are tables of constants and texts of the code. */
+import type { z } from 'zod'
+
 import { chains, receiptChains } from '../../../src/chain/chains.ts'
+import { errorCodes } from '../../../src/contract/errors.ts'
+import { mcpPrompts, mcpToolFacts } from '../../../src/contract/mcp.ts'
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { flagTexts } from '../../../src/core/flags/index.ts'
+import {
+  emailQuotas,
+  limitPolicies,
+  openQuotas,
+  requestCosts,
+  writeQuotas,
+} from '../../../src/core/limits.ts'
+import type { LimitPolicy } from '../../../src/core/limits.ts'
+import { grouped } from '../../../src/core/number-text.ts'
 import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
 import { lastRule, statusRules, statusRulesVersion } from '../../../src/core/rules/status.ts'
 import { ruleThresholds } from '../../../src/core/rules/thresholds.ts'
+import { hourMs } from '../../../src/core/time.ts'
 import { facts, list } from '../../../src/pages/blocks.ts'
-import { code, inline, textWithCode } from '../../../src/pages/html-and-markdown.ts'
+import { code, inline, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { column, figureColumn, table } from '../../../src/pages/table.ts'
+import { column, figureColumn, fixedColumn, table } from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { designParts } from './design.ts'
-import { errorTable } from './error-codes.ts'
-import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
 import { logForm } from './log-form.ts'
 import { logKinds, logPicture } from './log-picture.ts'
-import { mcpPromptTable, mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointIndex, referenceLink } from './reference.ts'
+import texts from './remedies.json' with { type: 'json' }
 import { tryForm } from './try.ts'
 
 /** The parts of the world that blocks may show. */
@@ -134,4 +146,125 @@ function thresholdTable(): HtmlAndMarkdown {
       column('Meaning', ([, [, text]]) => text, { kind: 'wide' }),
     ],
   })
+}
+
+/** By code, or else by status. */
+const remedies: Readonly<Record<string, string>> = texts
+
+function errorTable(): HtmlAndMarkdown {
+  return table(entriesOf(errorCodes), {
+    id: 'error-codes',
+    caption: 'By status.',
+    rowId: ([name]) => name,
+    columns: [
+      column('Code', ([name]) => link(`#${name}`, code(name))),
+      figureColumn('Status', null, ([, { status }]) => String(status)),
+      fixedColumn('When', ([, { message }]) => message, 'wide'),
+      fixedColumn(
+        'What to do',
+        ([name, { status }]) => remedies[name] ?? remedies[status] ?? 'Read details.',
+        'wide',
+      ),
+    ],
+  })
+}
+
+function rateLimitTable(): HtmlAndMarkdown {
+  return table(Object.values<LimitPolicy>(limitPolicies), {
+    id: 'limits',
+    caption: 'Requests under /api/v1. Pages, feeds and their assets are not counted.',
+    sortable: false,
+    columns: [
+      column('Subject', ({ per }) => per),
+      column('Limit', ({ quota, what, burst }) => {
+        const window = burst === null ? 'a day (UTC)' : 'a minute'
+        return `${grouped(String(quota))} ${what} ${window}`
+      }),
+      column('Burst', ({ burst }) => (burst === null ? '—' : grouped(String(burst)))),
+    ],
+  })
+}
+
+const costs: readonly (readonly [what: string, units: number])[] = [
+  ['a published document', requestCosts.memory],
+  ['a list or another read of the database', requestCosts.database],
+  ['a signed request of a wallet over its own limit', requestCosts.database],
+  ['a failed signature', requestCosts.failedSignature],
+  [
+    'a request that the service sends for you: an e-mail, an application, a signature check by a node',
+    requestCosts.outbound,
+  ],
+]
+
+function costTable(): HtmlAndMarkdown {
+  return table(costs, {
+    id: 'costs',
+    caption: 'Cost units that each request costs its network.',
+    sortable: false,
+    columns: [column('Request', ([what]) => what), column('Cost units', ([, units]) => units)],
+  })
+}
+
+type Quota = readonly [subject: string, what: string, most: number]
+
+const quotas: readonly Quota[] = [
+  ['partner', 'open jobs', openQuotas.jobs],
+  ['partner', 'open bids', openQuotas.bids],
+  ['partner', 'webhooks', openQuotas.alertSubscriptions],
+  ...Object.values(writeQuotas).map(({ per, what, windowMs, quota }): Quota => {
+    const window = windowMs === hourMs ? 'in an hour' : 'in 24 hours'
+    return [per, `${what} ${window}`, quota]
+  }),
+  ['mailbox', 'e-mails with a code in an hour', emailQuotas.toEmail],
+  ['IPv4 address or IPv6 /64', 'e-mails with a code in an hour', emailQuotas.fromRemote],
+  ['IPv6 /48', 'e-mails with a code in an hour', emailQuotas.fromRange],
+  ['all callers', 'e-mails with a code in an hour', emailQuotas.all],
+]
+
+function writeQuotaTable(): HtmlAndMarkdown {
+  return table(quotas, {
+    id: 'bounds',
+    caption: 'How much one caller may write to the ledger.',
+    sortable: false,
+    columns: [
+      column('Subject', ([subject]) => subject),
+      column('What', ([, what]) => what),
+      column('At most', ([, , most]) => most),
+    ],
+  })
+}
+
+function mcpToolTable(): HtmlAndMarkdown {
+  return toolTable('tools', mcpToolFacts())
+}
+
+function mcpPromptTable(): HtmlAndMarkdown {
+  return toolTable('prompts', entriesOf(mcpPrompts))
+}
+
+function toolTable(
+  id: string,
+  rows: readonly (readonly [
+    name: string,
+    described: { readonly description: string; readonly input: z.ZodObject },
+  ])[],
+): HtmlAndMarkdown {
+  return table(rows, {
+    id,
+    caption: 'Arguments with a question mark are optional.',
+    sortable: false,
+    rowId: ([name]) => `${id}-${name}`,
+    columns: [
+      column('Name', ([name]) => code(name)),
+      column('Arguments', ([, { input }]) => argumentsOf(input)),
+      column('Description', ([, { description }]) => textWithCode(description), { kind: 'wide' }),
+    ],
+  })
+}
+
+function argumentsOf({ shape }: z.ZodObject): HtmlAndMarkdown | string {
+  const names = Object.entries<z.ZodType>(shape).map(([name, schema]) =>
+    schema.safeParse(undefined).success ? `${name}?` : name,
+  )
+  return names.length === 0 ? 'none' : code(names.join(', '))
 }

@@ -12,14 +12,17 @@ export function examplePath({ path, params = {} }: Pick<Route, 'params' | 'path'
 
 export function curlLine(route: Route, siteUrl: string): string {
   const { method, access, body } = route
-  const parts = [
-    `curl -sS${method === 'GET' || (method === 'POST' && body) ? '' : ` -X ${method}`} ${siteUrl}${examplePath(route)}`,
-    ...(access === 'partner'
-      ? ['-H "Authorization: Bearer $WALLET:$SIGNATURE"', '-H "X-Partner-Timestamp: $TIMESTAMP"']
-      : []),
-    ...(body ? ["-H 'Content-Type: application/json'", '-d @body.json'] : []),
+  const isDefault = method === 'GET' || (method === 'POST' && body)
+  const isPartner = access === 'partner'
+  return [
+    `curl -sS${isDefault ? '' : ` -X ${method}`} ${siteUrl}${examplePath(route)}`,
+    isPartner && '-H "Authorization: Bearer $WALLET:$SIGNATURE"',
+    isPartner && '-H "X-Partner-Timestamp: $TIMESTAMP"',
+    body && "-H 'Content-Type: application/json'",
+    body && '-d @body.json',
   ]
-  return parts.join(' \\\n  ')
+    .filter((part) => typeof part === 'string')
+    .join(' \\\n  ')
 }
 
 export function requestSamples(route: Route, siteUrl: string): readonly CodeSample[] {
@@ -30,6 +33,11 @@ export function requestSamples(route: Route, siteUrl: string): readonly CodeSamp
   ]
 }
 
+/** Joins those lines that this request needs. */
+function lines(...parts: readonly unknown[]): string {
+  return parts.filter((part) => typeof part === 'string').join('\n')
+}
+
 function isJson({ answers }: Route): boolean {
   const first = answers[200] ?? answers[202]
   return first?.contentType?.startsWith('application/json') ?? first?.schema !== undefined
@@ -37,63 +45,46 @@ function isJson({ answers }: Route): boolean {
 
 function typeScript(route: Route, siteUrl: string): string {
   const { method, access, body } = route
-  const headers = [
-    ...(access === 'partner'
-      ? ['Authorization: `Bearer ${WALLET}:${SIGNATURE}`', "'X-Partner-Timestamp': TIMESTAMP"]
-      : []),
-    ...(body ? ["'Content-Type': 'application/json'"] : []),
-  ]
-  const options = [
-    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    ...(headers.length === 0
-      ? []
-      : ['  headers: {', ...headers.map((line) => `    ${line},`), '  },']),
-    ...(body ? ["  body: await readFile('body.json'),"] : []),
-  ]
+  const isPartner = access === 'partner'
+  const hasHeaders = isPartner || body
+  const isPlain = method === 'GET' && !hasHeaders
   const url = `'${siteUrl}${examplePath(route)}'`
-  return [
-    ...(body ? ["import { readFile } from 'node:fs/promises'", ''] : []),
-    ...(access === 'partner' ? ['const { WALLET, SIGNATURE, TIMESTAMP } = process.env'] : []),
-    ...(options.length === 0
-      ? [`const response = await fetch(${url})`]
-      : [`const response = await fetch(${url}, {`, ...options, '})']),
+  return lines(
+    body && "import { readFile } from 'node:fs/promises'\n",
+    isPartner && 'const { WALLET, SIGNATURE, TIMESTAMP } = process.env',
+    `const response = await fetch(${url}${isPlain ? ')' : ', {'}`,
+    method !== 'GET' && `  method: '${method}',`,
+    hasHeaders && '  headers: {',
+    isPartner && '    Authorization: `Bearer ${WALLET}:${SIGNATURE}`,',
+    isPartner && "    'X-Partner-Timestamp': TIMESTAMP,",
+    body && "    'Content-Type': 'application/json',",
+    hasHeaders && '  },',
+    body && "  body: await readFile('body.json'),",
+    !isPlain && '})',
     `console.log(response.status, await response.${isJson(route) ? 'json' : 'text'}())`,
-  ].join('\n')
+  )
 }
 
 function python(route: Route, siteUrl: string): string {
   const { method, access, body } = route
-  const headers = [
-    ...(access === 'partner'
-      ? [
-          '"Authorization": f"Bearer {env[\'WALLET\']}:{env[\'SIGNATURE\']}"',
-          '"X-Partner-Timestamp": env["TIMESTAMP"]',
-        ]
-      : []),
-    ...(body ? ['"Content-Type": "application/json"'] : []),
-  ]
-  const options = [
-    ...(method === 'GET' ? [] : [`    method="${method}",`]),
-    ...(headers.length === 0
-      ? []
-      : ['    headers={', ...headers.map((line) => `        ${line},`), '    },']),
-    ...(body ? ['    data=open("body.json", "rb").read(),'] : []),
-  ]
+  const isPartner = access === 'partner'
+  const hasHeaders = isPartner || body
+  const isPlain = method === 'GET' && !hasHeaders
   const url = `"${siteUrl}${examplePath(route)}"`
-  return [
-    ...(isJson(route) ? ['import json'] : []),
-    ...(access === 'partner' ? ['from os import environ as env'] : []),
-    `from urllib.request import ${options.length === 0 ? '' : 'Request, '}urlopen`,
-    '',
-    ...(options.length === 0
-      ? [`with urlopen(${url}) as response:`]
-      : [
-          'request = Request(',
-          `    ${url},`,
-          ...options,
-          ')',
-          'with urlopen(request) as response:',
-        ]),
+  return lines(
+    isJson(route) && 'import json',
+    isPartner && 'from os import environ as env',
+    `from urllib.request import ${isPlain ? '' : 'Request, '}urlopen\n`,
+    !isPlain && `request = Request(\n    ${url},`,
+    method !== 'GET' && `    method="${method}",`,
+    hasHeaders && '    headers={',
+    isPartner && '        "Authorization": f"Bearer {env[\'WALLET\']}:{env[\'SIGNATURE\']}",',
+    isPartner && '        "X-Partner-Timestamp": env["TIMESTAMP"],',
+    body && '        "Content-Type": "application/json",',
+    hasHeaders && '    },',
+    body && '    data=open("body.json", "rb").read(),',
+    !isPlain && ')',
+    `with urlopen(${isPlain ? url : 'request'}) as response:`,
     `    print(response.status, ${isJson(route) ? 'json.load(response)' : 'response.read().decode()'})`,
-  ].join('\n')
+  )
 }

@@ -21,9 +21,11 @@ import { amountText } from '../../../src/pages/figures.ts'
 import { missedAtLeast, missingMs, windowMs } from '../../chain/receipt-verdict.ts'
 import type { World } from '../../world/world.ts'
 import { receiptChecksPath } from '../receipt-checks.ts'
-import { edgeCache, originPerSecond, writes } from './cost-figures.ts'
+import costs from './cost.json' with { type: 'json' }
 import { originPeakPerSecond } from './cost.ts'
 import { modelSchemas } from './models.ts'
+
+const { edgeCache, originPerSecond, writes } = costs
 
 export function docsValues(
   world: Pick<World, 'site' | 'taxonomy'>,

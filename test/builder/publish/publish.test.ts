@@ -19,7 +19,7 @@ import { join } from 'node:path'
 
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 
-import { archivedFiles } from '../../../builder/archive/archived-files.ts'
+import { archivedFiles } from '../../../builder/archive/last-facts.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { collectGarbage } from '../../../builder/publish/garbage.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'

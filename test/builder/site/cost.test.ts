@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest'
 
-import { readKinds } from '../../../builder/site/docs/cost-figures.ts'
+import costs from '../../../builder/site/docs/cost.json' with { type: 'json' }
 import {
   documentsTable,
   readsTable,
   storageTable,
   writesTable,
 } from '../../../builder/site/docs/cost.ts'
-import { edgeDay } from '../../../builder/site/docs/edge-cache.ts'
-import type { EdgeCache, ReadKind } from '../../../builder/site/docs/edge-cache.ts'
+import { routes } from '../../../src/contract/routes.ts'
 import { randomFrom } from '../../support/random.ts'
+import { edgeDay } from './edge-cache.ts'
+import type { EdgeCache, ReadKind } from './edge-cache.ts'
 
 const daySeconds = 86_400
 const page: ReadKind = {
@@ -70,8 +71,28 @@ describe('the model of caches', () => {
 })
 
 describe('the cost tables', () => {
-  test('the cost tables distribute all reads over the kinds of documents', () => {
-    expect(readKinds.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12)
+  test('the cost tables distribute all reads over the kinds of documents, with their max-age', () => {
+    expect(costs.reads.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12)
+    const ages = new Map<string | null, number>(
+      routes.flatMap(({ id, serving }) =>
+        serving.kind === 'document' ? [[id, serving.maxAgeSeconds]] : [],
+      ),
+    )
+    const stated = costs.reads.filter(({ route }) => route !== null)
+    expect(stated.map(({ route }) => ages.get(route))).toEqual(
+      stated.map(({ maxAgeSeconds }) => maxAgeSeconds),
+    )
+  })
+
+  test.each(costs.days)('the cost tables have the results of the cache model: $name', (day) => {
+    const { name: _, hasShield, ...stated } = day
+    const expected: Readonly<Record<string, number>> = edgeDay(day.reads, costs.reads, {
+      ...costs.edgeCache,
+      hasShield,
+    })
+    for (const [figure, value] of Object.entries(stated)) {
+      expect(value / (expected[figure] ?? 0), figure).toBeCloseTo(1, 9)
+    }
   })
 
   test('the cost tables have a number in every cell', () => {
