@@ -137,11 +137,12 @@ function onlyTexts(parts: readonly (string | false)[]): string[] {
 }
 
 function excerptOf(counts: Counted): string {
-  const { facts, polls, failed, moved, events, volume } = counts
+  const { facts, polls, failed, moved, newlyRead, events, volume } = counts
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const [from, to] = weekDates(facts)
   const happenings = onlyTexts([
     `${countText(moved.length)} of ${counted(facts.rails.length, 'polled rail')} changed from ${from} to ${to}`,
+    newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),
     beganToPay.length > 0 && `${countText(beganToPay.length)} began to pay`,
     stoppedPaying.length > 0 && `${countText(stoppedPaying.length)} stopped paying`,
     flagsOpened.length + flagsClosed.length > 0 &&

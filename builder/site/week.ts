@@ -182,10 +182,11 @@ function changeOf({ kind, rail, data, createdAtMs: atMs }: World['events'][numbe
 
 function flagRow(flag: Flag, rails: Rails) {
   const { rail, closed_at: closedAt, close_reason: reason } = flag
-  const why = closedAt === undefined || reason === undefined ? null : untrustedText(reason)
+  const why =
+    closedAt === undefined || reason === undefined ? null : inline` ${untrustedText(reason)}`
   return {
     name: rail === null ? 'The ledger' : railLinkOf(rail, rails),
-    text: inline`${link(`/honesty#${flag.id}`, untrustedText(flag.title))} ${small(inline`${flag.severity}, ${kindWords(flag)}. ${why}`)}`,
+    text: inline`${link(`/honesty#${flag.id}`, untrustedText(flag.title))} ${small(inline`${flag.severity}, ${kindWords(flag)}.${why}`)}`,
     end: day(closedAt ?? flag.opened_at),
   }
 }

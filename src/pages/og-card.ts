@@ -39,6 +39,8 @@ export interface Bar {
 export const cardWidth = 1200
 export const cardHeight = 630
 const maxName = 80
+/** As long as the longest status with a date. */
+const maxWord = 26
 
 const left = 64
 const right = cardWidth - left
@@ -86,7 +88,7 @@ function head({ kicker, note, mark }: Card): string {
 }
 
 function pill({ word, tone }: NonNullable<Card['mark']>): string {
-  const label = clip(word, 20)
+  const label = clip(word, maxWord)
   const fill = tones[tone]
   const width = textWidth(graphemes(label, maxName)) * 15 + 36
   return (

@@ -74,6 +74,11 @@ describe('a preview image', () => {
     expect(graphemes(`Z${'\u0300'.repeat(500)}`, 80).join('')).toHaveLength(8)
   })
 
+  test('a preview image shows the longest status with its whole date', () => {
+    const word = 'pre-traction on 2026-10-26'
+    expect(ogCard({ ...cardOf('x'), mark: { word, tone: 'care' } })).toContain(`>${word}</text>`)
+  })
+
   test('a preview image draws gaps for unknown figures and shows the word unknown', () => {
     const rail: Rail = {
       ...railView(railRecord('alpha'), smallWorld()),

@@ -146,7 +146,7 @@ describe('the weekly article', () => {
       date: '2026-11-23',
       keywords: ['weekly', '2026-w47', 'alpha', 'beta', 'zeta'],
       excerpt:
-        '2 of 5 polled rails changed from 2026-11-16 to 2026-11-22; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails went from 1,007.00 to 1,507.25 USDC.',
+        '2 of 5 polled rails changed from 2026-11-16 to 2026-11-22; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails went from 1,007.00 to 1,507.25 USDC.',
     })
   })
 

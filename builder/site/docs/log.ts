@@ -1,9 +1,29 @@
-/** Diagram of the log: entries, tree, checkpoint and witnesses. */
+/** The log in the docs: the form of `/verify`, the diagram of the tree, and the kinds of entries. */
 import { logEntryKind, loggedText } from '../../../src/core/tlog/entry.ts'
 import { facts, htmlOnly } from '../../../src/pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { code, inline, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
+
+/** `assets/log.js` of `builder/site/static` answers it without sending the input. */
+export function logForm(): HtmlAndMarkdown {
+  return htmlOnly(
+    html`<form class="log-check" data-verify="log">
+      <p>
+        <label>File <input type="file" name="file" /></label>
+      </p>
+      <label
+        >Receipt, document or proof<textarea name="text" rows="8" spellcheck="false"></textarea>
+      </label>
+      <p>
+        <button>Verify</button> Drop a file here or paste its text. Your browser checks it and sends
+        nothing but the id of a receipt.
+      </p>
+      <noscript><p>The form needs JavaScript; the commands do not.</p></noscript>
+      <output></output>
+    </form>`,
+  )
+}
 
 const kinds = ['poll', 'receipt', 'flag', 'snapshot']
 
