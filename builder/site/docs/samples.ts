@@ -20,6 +20,7 @@ export function curlLine(route: Route, siteUrl: string): string {
     isPartner && '-H "X-Partner-Timestamp: $TIMESTAMP"',
     body && "-H 'Content-Type: application/json'",
     body && '-d @body.json',
+    isFile(route) && `-o ${fileName(route)}`,
   ]
     .filter((part) => typeof part === 'string')
     .join(' \\\n  ')
@@ -43,6 +44,15 @@ function isJson({ answers }: Route): boolean {
   return first?.contentType?.startsWith('application/json') ?? first?.schema !== undefined
 }
 
+/** True for an answer that is neither JSON nor text. */
+function isFile({ answers }: Route): boolean {
+  return /^application\/(?:octet-stream|vnd\.)/.test(answers[200]?.contentType ?? '')
+}
+
+function fileName(route: Route): string {
+  return examplePath(route).split('/').at(-1) ?? ''
+}
+
 function typeScript(route: Route, siteUrl: string): string {
   const { method, access, body } = route
   const isPartner = access === 'partner'
@@ -51,6 +61,7 @@ function typeScript(route: Route, siteUrl: string): string {
   const url = `'${siteUrl}${examplePath(route)}'`
   return lines(
     body && "import { readFile } from 'node:fs/promises'\n",
+    isFile(route) && "import { writeFile } from 'node:fs/promises'\n",
     isPartner && 'const { WALLET, SIGNATURE, TIMESTAMP } = process.env',
     `const response = await fetch(${url}${isPlain ? ')' : ', {'}`,
     method !== 'GET' && `  method: '${method}',`,
@@ -61,7 +72,9 @@ function typeScript(route: Route, siteUrl: string): string {
     hasHeaders && '  },',
     body && "  body: await readFile('body.json'),",
     !isPlain && '})',
-    `console.log(response.status, await response.${isJson(route) ? 'json' : 'text'}())`,
+    isFile(route)
+      ? `await writeFile('${fileName(route)}', Buffer.from(await response.arrayBuffer()))`
+      : `console.log(response.status, await response.${isJson(route) ? 'json' : 'text'}())`,
   )
 }
 
@@ -85,6 +98,8 @@ function python(route: Route, siteUrl: string): string {
     body && '    data=open("body.json", "rb").read(),',
     !isPlain && ')',
     `with urlopen(${isPlain ? url : 'request'}) as response:`,
-    `    print(response.status, ${isJson(route) ? 'json.load(response)' : 'response.read().decode()'})`,
+    isFile(route)
+      ? `    open("${fileName(route)}", "wb").write(response.read())`
+      : `    print(response.status, ${isJson(route) ? 'json.load(response)' : 'response.read().decode()'})`,
   )
 }

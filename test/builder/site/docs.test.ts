@@ -44,6 +44,13 @@ test('the docs pages contain no unfilled markers in either form', () => {
   }
 })
 
+test('samples save an answer that is not text as a file', () => {
+  const page = textAt('/docs/reference/service.md', documents)
+  expect(page).toContain('/export/ledger.sqlite \\\n  -o ledger.sqlite\n')
+  expect(page).toContain("await writeFile('ledger.sqlite', Buffer.from(")
+  expect(page).toContain('open("ledger.sqlite", "wb").write(response.read())')
+})
+
 test('a page with an unknown block or value is rejected with its name', () => {
   const [first] = world.docs
   if (first === undefined) throw new Error('there are no docs pages')
