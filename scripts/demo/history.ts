@@ -2,6 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { z } from 'zod'
+
 import { checkPacts } from '../../builder/jobs/check-pacts.ts'
 import { loadBuilderKeys, openJobs, openLog } from '../../builder/parts.ts'
 import { createDirectory } from '../../builder/publish/store/directory.ts'
@@ -9,101 +11,104 @@ import { loadAuthoredPacts } from '../../builder/world/authored-pacts.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import { checkHere } from '../../src/auth/check.ts'
+import { createClient } from '../../src/client/client.ts'
 import { parseConfig } from '../../src/config.ts'
 import type { Config } from '../../src/config.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
-import type { Clock, Fetch } from '../../src/core/deps.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
-import { createLog } from '../../src/core/log.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { followDispute } from '../../src/db/disputes.ts'
 import { evidenceAfter, findEvidence } from '../../src/db/evidence.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { serve } from '../../src/http/serve.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
+import { startRuntime, systemClock } from '../../src/runtime/runtime.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
-import { loadRegistries, loadServiceKeys } from '../../src/runtime/service.ts'
-import { adaptersOn } from './adapters.ts'
+import { connectOutbound, loadRegistries, loadServiceKeys } from '../../src/runtime/service.ts'
 import { planCalls } from './calls.ts'
-import type { CalledLedger } from './calls.ts'
-import { demoRails } from './rails.ts'
-import { createWorld, nodeHostOf, noiseOf } from './world.ts'
+import { noiseOf } from './payments.ts'
+import { demoRails, newestRail } from './rails.ts'
+import { createSources, demoAdapters, nodeUrlOf } from './sources.ts'
 
 /** The first poll of a rail reads the 30 days before. */
 const firstDay = 95
-const correctedDay = 34
+const decisions = z.enum(['answered', 'upheld', 'rejected'])
 
 export async function liveMonths(
   settings: Readonly<Record<string, string>>,
-  { nowMs, correctPact }: { readonly nowMs: number; readonly correctPact: () => void },
+  nowMs: number,
+  correctPacts: () => void,
 ): Promise<void> {
   const nodes = demoRails.map(({ chain }) => {
-    return [`RPC_URL_${chain.toUpperCase()}`, `http://${nodeHostOf(chain)}`] as const
+    return [`RPC_URL_${chain.toUpperCase()}`, nodeUrlOf(chain)] as const
   })
-  const config = parseConfig({
-    variables: { ...settings, ...Object.fromEntries(nodes), KEYS: 'create' },
-    readFile: () => '',
-  })
+  const variables = { ...settings, ...Object.fromEntries(nodes), KEYS: 'create' }
+  const config = parseConfig({ variables, readFile: () => '' })
   let timeMs = nowMs - firstDay * dayMs
-  const clock: Clock = {
-    now: () => timeMs,
-    monotonic: () => performance.now(),
-    sleep: () => Promise.resolve(),
+  const clock = { ...systemClock, now: () => timeMs, sleep: () => Promise.resolve() }
+  const sources = createSources(nowMs, clock)
+  // Ids are the same in every demo.
+  const unit = noiseOf('random')
+  const random = {
+    unit,
+    bytes: (length: number) => Uint8Array.from({ length }, () => 256 * unit()),
   }
-  const world = createWorld(nowMs, clock)
-  const runtime = runtimeOf(clock, world.fetch)
+  const runtime = { ...startRuntime({ LOG_LEVEL: 'error' }), clock, random, fetch: sources.fetch }
   const database = await openDatabase({ ...config.database, heldLimitMs: hourMs })
   const keys = await loadBuilderKeys(config, runtime)
   const check = () => Promise.resolve()
   const store = createDirectory({ publicDir: config.PUBLIC_DIR, fence: 1, check })
   const ignore = () => undefined
+  const fixed = { onRun: ignore, onBackfill: ignore, onPublished: ignore, check, move: false }
   const jobsOn = (day: number, today: OpenDatabase) => {
     const parts = { database: today, keys, store }
-    const events = { onRun: ignore, onBackfill: ignore, onPublished: ignore }
+    const adapters = demoAdapters.filter(({ rail }) => day === 0 || rail !== newestRail)
     const log = openLog(config, runtime, parts)
-    const options = { ...parts, ...log, ...events, adapters: adaptersOn(day), check, move: false }
-    return openJobs(config, runtime, options).jobs
+    return openJobs(config, runtime, { ...parts, ...log, ...fixed, adapters }).jobs
   }
   const site = { url: config.SITE_URL, serviceName: config.SERVICE_NAME, isDemo: true }
   const { reference, stop, origin } = await startService(config, runtime, { database, site })
-  const decide: CalledLedger['decide'] = async (id, event, text) => {
-    await database.write((tx) => followDispute(tx, id, { event, at: isoTime(timeMs), text }))
-  }
-  const steps = await planCalls({
-    origin,
-    serviceName: site.serviceName,
+  const steps: { day: number; run: () => unknown }[] = [{ day: 34, run: correctPacts }]
+  await planCalls({
+    clientOf: (signer) => createClient({ baseUrl: origin, ...site, clock, random, fetch, signer }),
     oaths: [...reference.oaths.values()],
     nowMs,
-    deps: { clock, random: runtime.random, fetch },
-    pay: world.pay,
-    decide,
+    plan: (day, run) => void steps.push({ day, run }),
+    pay: sources.pay,
+    decide: async (id, end, text) => {
+      const step = { event: decisions.parse(end), at: isoTime(timeMs), text }
+      await database.write((tx) => followDispute(tx, id, step))
+    },
   })
+  steps.sort((a, b) => b.day - a.day)
   const authored = () => loadAuthoredPacts(join(config.DATA_DIR, 'authored/pacts'))
-  for (let day = firstDay; day >= 0; day -= 1) {
-    for (const step of steps.filter((one) => one.day >= day && one.day < day + 1)) {
-      timeMs = nowMs - step.day * dayMs
-      await step.run()
+  try {
+    for (let day = firstDay; day >= 0; day -= 1) {
+      runtime.stopped.throwIfAborted()
+      for (const step of steps.filter((one) => one.day >= day && one.day < day + 1)) {
+        timeMs = nowMs - step.day * dayMs
+        await step.run()
+      }
+      timeMs = nowMs - day * dayMs
+      await inOneCommit(database, async (today) => {
+        const jobs = jobsOn(day, today)
+        await jobs.poll('due')
+        await jobs.checkReceipts()
+        await jobs.expire()
+        const reading = { database: today, chain: null, authored, signal: runtime.stopped }
+        await checkPacts({ ...runtime, ...reading })
+      })
     }
-    timeMs = nowMs - day * dayMs
-    if (day === correctedDay) correctPact()
-    await inOneCommit(database, async (today) => {
-      const jobs = jobsOn(day, today)
-      await jobs.poll('due')
-      await jobs.checkReceipts()
-      await jobs.expire()
-      const reading = { database: today, chain: null, authored, signal: runtime.stopped }
-      await checkPacts({ ...runtime, ...reading })
-    })
+    // The builder would flush each of these files.
+    mkdirSync(join(config.PUBLIC_DIR, 'evidence'), { recursive: true })
+    for (const { sha256 } of await evidenceAfter(database.reader, 0)) {
+      const body = (await findEvidence(database.reader, sha256)) ?? ''
+      writeFileSync(join(config.PUBLIC_DIR, evidencePath(sha256)), body)
+    }
+  } finally {
+    await stop()
+    await database.close()
   }
-  await stop()
-  // The builder would flush each of these files.
-  mkdirSync(join(config.PUBLIC_DIR, 'evidence'), { recursive: true })
-  for (const { sha256 } of await evidenceAfter(database.reader, 0)) {
-    const body = await findEvidence(database.reader, sha256)
-    if (body !== null) writeFileSync(join(config.PUBLIC_DIR, evidencePath(sha256)), body)
-  }
-  await database.close()
 }
 
 /** Each write alone would wait for the disk. */
@@ -125,6 +130,7 @@ async function startService(
 ) {
   const registries = await loadRegistries(config, runtime)
   const { keys, logSigner } = await loadServiceKeys(config, runtime)
+  const { outbound, payments } = await connectOutbound(config, runtime, null)
   const app = createApp({
     log: runtime.log,
     store: {
@@ -146,45 +152,14 @@ async function startService(
       signatures: { walletChain: () => undefined, check: checkHere },
       keys,
       ledgerLog: { signer: logSigner, witnesses: config.WITNESSES },
-      outbound: {
-        send: () => Promise.reject(new TypeError('a demo reads no network')),
-        mail: () => Promise.resolve(),
-      },
-      payments: { mode: 'off', receiver: null, problems: () => [] },
+      outbound,
+      payments,
       requestBuild: () => undefined,
     },
   })
-  const { address, close } = await serve(app.listener, {
-    host: '127.0.0.1',
-    port: 0,
-    clock: systemClock,
-    ...app,
-  })
+  const place = { host: '127.0.0.1', port: 0, clock: systemClock }
+  const { address, close } = await serve(app.listener, { ...place, ...app })
   const origin = `http://${address.host}:${address.port}`
   const stop = async () => void (await close(0))
   return { reference: registries.current(), origin, stop }
-}
-
-/** Reads the invented world at the time of the clock. Names and wallets are the same in every demo. */
-function runtimeOf(clock: Clock, fetch: Fetch): Runtime {
-  const noise = noiseOf('random')
-  const never = new AbortController().signal
-  return {
-    clock,
-    random: { bytes: (length) => Uint8Array.from({ length }, () => 256 * noise()), unit: noise },
-    log: createLog({
-      level: 'error',
-      now: clock.now,
-      write: (lines) => process.stderr.write(lines),
-      defer: (flush) => setImmediate(flush),
-    }),
-    fetch,
-    env: {},
-    startReadings: () => () => Promise.reject(new Error('a demo measures nothing')),
-    stopped: never,
-    failed: never,
-    fail: (reason) => {
-      throw reason
-    },
-  }
 }
