@@ -37,10 +37,7 @@ export const apify = defineRail({
   read: (ctx) =>
     readPages(ctx, {
       url: ({ offset }) => `${host}/v2/store?limit=${pageSize}&offset=${offset}&sortBy=popularity`,
-      parse: (answer) => {
-        const { total, items } = parseAnswer(pageShape, answer).data
-        return { items, total }
-      },
+      parse: (answer) => parseAnswer(pageShape, answer).data,
       keyOf: ({ username, name }) => `${username}/${name}`,
     }),
   reduce: ({ items, moved, evidence }) => {

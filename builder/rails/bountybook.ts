@@ -24,7 +24,9 @@ const jobShape = z.object({
   poster_address: z.string().min(1).nullish(),
 })
 
-const pageShape = z.object({ jobs: z.array(jobShape), total: countField.nullish() })
+const pageShape = z
+  .object({ jobs: z.array(jobShape), total: countField.nullish() })
+  .transform(({ jobs: items, total }) => ({ items, total }))
 
 type Job = z.output<typeof jobShape>
 
@@ -40,10 +42,7 @@ export const bountybook = defineRail({
   read: (ctx) =>
     readPages(ctx, {
       url: ({ index }) => `${host}/jobs?status=open&page=${index + 1}&limit=${pageSize}`,
-      parse: (answer) => {
-        const { jobs, total } = parseAnswer(pageShape, answer)
-        return { items: jobs, total: total ?? null }
-      },
+      parse: (answer) => parseAnswer(pageShape, answer),
       keyOf: ({ id }) => id,
     }),
   reduce: ({ items, moved, evidence }) => {

@@ -7,18 +7,17 @@ import { readPages } from './paged-list.ts'
 const host = 'https://402index.io'
 const pageSize = 200
 
-const pageShape = z.object({
-  services: z.array(
-    z.object({
-      id: z.string().min(1),
-      url: z.string(),
-      protocol: z.string(),
-      price_sats: z.number().nullish(),
-      health_status: z.string().nullish(),
-    }),
-  ),
-  total: countField,
+const serviceShape = z.object({
+  id: z.string().min(1),
+  url: z.string(),
+  protocol: z.string(),
+  price_sats: z.number().nullish(),
+  health_status: z.string().nullish(),
 })
+
+const pageShape = z
+  .object({ services: z.array(serviceShape), total: countField })
+  .transform(({ services: items, total }) => ({ items, total }))
 
 /** L402: requests paid over Lightning. Payments are private; the directory 402 Index lists the offers. */
 export const l402 = defineRail({
@@ -33,10 +32,7 @@ export const l402 = defineRail({
     readPages(ctx, {
       url: ({ offset }) =>
         `${host}/api/v1/services?protocol=L402&limit=${pageSize}&offset=${offset}`,
-      parse: (answer) => {
-        const { services, total } = parseAnswer(pageShape, answer)
-        return { items: services, total }
-      },
+      parse: (answer) => parseAnswer(pageShape, answer),
       keyOf: ({ id }) => id,
     }),
   reduce: ({ items, moved, evidence }) => {

@@ -12,7 +12,7 @@ interface PagePosition {
 
 export interface ListPage<Item> {
   readonly items: readonly Item[]
-  readonly total?: number | null
+  readonly total?: number | null | undefined
   /** Absent if only an empty page or the total shows that the list has ended. */
   readonly last?: boolean | undefined
   readonly cursor?: string | null
@@ -25,24 +25,14 @@ export interface PagedRequest<Item> {
   readonly maxPages?: number
 }
 
-export interface PagedList<Item> {
-  readonly items: readonly Item[]
-  readonly total: number | null
-  readonly repeated: number
-  /** Note for the case that the list changed while it was read, otherwise null. */
-  readonly moved: string | null
-  readonly evidence: readonly EvidencePointer[]
-}
+export type PagedList<Item> = Awaited<ReturnType<typeof readPages<Item>>>
 
 const defaultMaxPages = 500
 /** Fraction of the rows that may be missing, with a note, if the list changed while it was read. */
 const toleratedDrift = 0.005
 
 /** @throws SourceError if rows are missing or the source ignores paging */
-export async function readPages<Item>(
-  ctx: Pick<AdapterContext, 'http'>,
-  read: PagedRequest<Item>,
-): Promise<PagedList<Item>> {
+export async function readPages<Item>(ctx: Pick<AdapterContext, 'http'>, read: PagedRequest<Item>) {
   const items = new Map<string, Item>()
   const evidence: EvidencePointer[] = []
   const totals: number[] = []
@@ -71,12 +61,12 @@ export async function readPages<Item>(
     const reached = typeof page.total === 'number' && rows >= page.total
     last = page.last ?? (page.items.length === 0 || reached)
   }
-  const moved = checkComplete(name, rows, totals)
   return {
     items: [...items.values()],
     total: totals.at(-1) ?? null,
     repeated: rows - items.size,
-    moved,
+    /** Note for the case that the list changed while it was read, otherwise null. */
+    moved: checkComplete(name, rows, totals),
     evidence,
   }
 }

@@ -149,10 +149,10 @@ const marketPage = 100
 const toleratedTasks = 5
 
 const metricsShape = z.object({ tasks: z.object({ completed: countField }) })
-const taskListShape = z.object({
-  tasks: z.array(z.object({ id: z.string().min(1), status: z.string(), bounty_usd: amountField })),
-  total: countField,
-})
+const taskShape = z.object({ id: z.string().min(1), status: z.string(), bounty_usd: amountField })
+const taskListShape = z
+  .object({ tasks: z.array(taskShape), total: countField })
+  .transform(({ tasks: items, total }) => ({ items, total }))
 
 /** Execution Market: tasks that agents give to people and to other agents. */
 export const executionMarket = paidTotalRail({
@@ -167,10 +167,7 @@ export const executionMarket = paidTotalRail({
     const list = await readPages(ctx, {
       url: ({ offset }) =>
         `${marketApi}/tasks?status=completed&limit=${marketPage}&offset=${offset}`,
-      parse: (answer) => {
-        const { tasks, total } = parseAnswer(taskListShape, answer)
-        return { items: tasks, total }
-      },
+      parse: (answer) => parseAnswer(taskListShape, answer),
       keyOf: ({ id }) => id,
     })
     const answer = await ctx.http.json(`${marketApi}/public/metrics`)

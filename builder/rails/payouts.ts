@@ -93,24 +93,15 @@ interface PayeeTotals {
   readonly microUsdc: number | null
 }
 
-/** Sums over whole hours. Amounts of money are null if any payout has no price. */
-export interface Totals {
-  readonly count: number
-  readonly payers: ReadonlySet<string>
-  /** By payee, or by the group that `groupOf` returns. */
-  readonly payees: ReadonlyMap<string, PayeeTotals>
-  readonly keptUnits: bigint
-  readonly rawMicroUsdc: number | null
-  readonly keptMicroUsdc: number | null
-  readonly removed: Readonly<Record<string, number>>
-}
+export type Totals = ReturnType<typeof totalsOf>
 
+/** Sums over whole hours. Amounts of money are null if any payout has no price. */
 export function totalsOf(
   buckets: readonly PayoutHour[],
   startMs: number,
   endMs: number,
   groupOf: (payee: string) => string = (payee) => payee,
-): Totals {
+) {
   const hours = hoursWithin(buckets, startMs, endMs)
   const removed = new Map<string, number>()
   let removedMicroUsdc: number | null = 0
@@ -140,6 +131,7 @@ export function totalsOf(
   return {
     count: kept.count,
     payers,
+    /** By payee, or by the group that `groupOf` returns. */
     payees,
     keptUnits: kept.units,
     rawMicroUsdc: addKnown(kept.microUsdc, removedMicroUsdc),

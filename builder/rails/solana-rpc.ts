@@ -43,20 +43,9 @@ const transactionShape = z.object({
 })
 export type SolanaTransaction = z.output<typeof transactionShape>
 
-interface SignaturesRequest {
-  readonly address: string
-  readonly limit: number
-  readonly before?: string | undefined
-  readonly until?: string | undefined
-}
+export type SolanaReader = ReturnType<typeof createSolanaReader>
 
-export interface SolanaReader {
-  /** Newest first, finalized only. */
-  readonly signatures: (request: SignaturesRequest) => Promise<readonly SignatureInfo[]>
-  readonly transaction: (signature: string) => Promise<SolanaTransaction>
-}
-
-export function createSolanaReader(rpc: RpcClient<'solana'>): SolanaReader {
+export function createSolanaReader(rpc: RpcClient<'solana'>) {
   async function read<Schema extends z.ZodType>(
     method: string,
     params: readonly unknown[],
@@ -74,13 +63,17 @@ export function createSolanaReader(rpc: RpcClient<'solana'>): SolanaReader {
   }
 
   return {
-    signatures: ({ address, limit, before, until }) =>
+    /** Newest first, finalized only. */
+    signatures: (
+      address: string,
+      page: { limit: number; before: string | undefined; until: string | undefined },
+    ) =>
       read(
         'getSignaturesForAddress',
-        [address, { limit, commitment: 'finalized', before, until }],
+        [address, { commitment: 'finalized', ...page }],
         z.array(signatureShape),
       ),
-    transaction: (signature) =>
+    transaction: (signature: string) =>
       read(
         'getTransaction',
         [

@@ -22,6 +22,9 @@ const pageShape = z
     meta: z.object({ total: countField.nullish() }).nullish(),
   })
   .refine(({ data, agents }) => data !== undefined || agents !== undefined, 'has no list of agents')
+  .transform(({ data, agents = [], total, meta }) => {
+    return { items: data ?? agents, total: total ?? meta?.total }
+  })
 
 type Agent = z.output<typeof agentShape>
 
@@ -37,10 +40,7 @@ export const toku = defineRail({
   read: async (ctx) => {
     const list = await readPages(ctx, {
       url: ({ offset }) => `${host}/api/agents?limit=${pageSize}&offset=${offset}`,
-      parse: (answer) => {
-        const { data, agents, total, meta } = parseAnswer(pageShape, answer)
-        return { items: data ?? agents ?? [], total: total ?? meta?.total ?? null }
-      },
+      parse: (answer) => parseAnswer(pageShape, answer),
       keyOf: ({ id }) => id,
     })
     const startMs = ctx.window.start30dMs

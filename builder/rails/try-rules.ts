@@ -67,20 +67,8 @@ interface TriedInput {
   isVolumeKnown: boolean
 }
 
-export interface TriedRail {
-  readonly rail: string
-  readonly status: string
-  readonly flags: readonly {
-    readonly kind: string
-    readonly severity: string
-    readonly evidence: object
-  }[]
-  readonly figures: Readonly<Record<string, number | null>>
-  readonly reasons: readonly string[]
-}
-
 /** One result per rail, as soon as its lines end. @throws TryLineError that names the line */
-export function* tryRules(lines: Iterable<string>): Generator<TriedRail> {
+export function* tryRules(lines: Iterable<string>) {
   let input: TriedInput | null = null
   for (const [line, number] of readTryLines(tryLine, lines)) {
     const { rail, end: endMs, basis } = line
@@ -103,7 +91,7 @@ export function* tryRules(lines: Iterable<string>): Generator<TriedRail> {
   if (input !== null) yield judgeInput(input)
 }
 
-function judgeInput(input: TriedInput): TriedRail {
+function judgeInput(input: TriedInput) {
   const { rail, endMs, basis } = input
   const { state, raised } = decidePoll(
     stateFromAudit({ rail, status: 'pre-traction', asOfMs: endMs, figures: {} }),

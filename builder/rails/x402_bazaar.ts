@@ -1,11 +1,9 @@
 import { z } from 'zod'
 
 import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
-import { parseEarly } from '../../src/core/parse-early.ts'
 import { defineRail } from './adapter.ts'
-import { countReasons, countText, noVolume, parseAnswer, tally } from './answers.ts'
-import { bazaarHost, bazaarPage } from './bazaar.ts'
-import { readPages } from './paged-list.ts'
+import { countReasons, countText, noVolume, tally } from './answers.ts'
+import { bazaarHost, readResources } from './bazaar.ts'
 import testnetIds from './testnets.json' with { type: 'json' }
 
 /** Maximum price accepted as real: prices of ten billion dollars have been listed. */
@@ -38,11 +36,6 @@ const resourceShape = z.object({
   quality: z.object({ l30DaysTotalCalls: z.number().min(0).nullish() }).nullish(),
 })
 
-const pageShape = z.object({
-  items: z.array(z.unknown()),
-  pagination: z.object({ total: z.int().min(0) }),
-})
-
 type Accept = z.output<typeof acceptShape>
 type Resource = z.output<typeof resourceShape>
 /** Resources of one host with the same sellers and kinds of prices. */
@@ -56,11 +49,6 @@ interface Group {
   calls: number
   reported: number
 }
-/** Sellers write the entries: null stands for one that cannot be read, which is counted and does not fail the poll. */
-interface Entry {
-  readonly key: string
-  readonly resource: Resource | null
-}
 
 /** The CDP Bazaar lists payable services. Payments for these services count for the x402 rails. */
 export const x402Bazaar = defineRail({
@@ -72,19 +60,8 @@ export const x402Bazaar = defineRail({
   },
   hosts: [bazaarHost],
   read: async (ctx) => {
-    const { items, ...list } = await readPages<Entry>(ctx, {
-      url: bazaarPage,
-      parse: (answer, { offset }) => {
-        const { items, pagination } = parseAnswer(pageShape, answer)
-        const entries = items.map((item, at) => {
-          const { data: resource = null } = parseEarly(resourceShape, item)
-          return { key: resource?.resource ?? `row ${offset + at}`, resource }
-        })
-        return { items: entries, total: pagination.total }
-      },
-      keyOf: ({ key }) => key,
-    })
-    const groups = groupsOf(items.flatMap(({ resource }) => resource ?? []))
+    const { items, ...list } = await readResources(ctx, resourceShape)
+    const groups = groupsOf(items.flatMap(({ entry }) => entry ?? []))
     return { ...list, entries: items.length, groups }
   },
   reduce: ({ entries, groups, moved, evidence }) => {

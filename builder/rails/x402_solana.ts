@@ -125,22 +125,14 @@ function backfillOf(
   return { fromMs, toMs, readUntilMs: toMs - Math.round(unreadMs / feePayers.length) }
 }
 
-interface Step {
-  readonly state: AddressState
-  readonly finished: boolean
-  readonly read: readonly SignatureInfo[]
-  readonly payouts: readonly Payout[]
-}
-
 async function readBackwards(
   ctx: AdapterContext,
   solana: SolanaReader,
   address: string,
   { done, walk }: AddressState = { done: null, walk: null },
   budget: number,
-): Promise<Step> {
-  const listed = await solana.signatures({
-    address,
+) {
+  const listed = await solana.signatures(address, {
     limit: Math.min(signaturesPerStep, budget),
     before: walk?.before,
     until: done?.signature,
