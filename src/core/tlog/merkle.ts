@@ -79,18 +79,8 @@ export function includes(
   }: { readonly index: number; readonly leaf: Uint8Array; readonly proof: readonly Uint8Array[] },
 ): boolean {
   if (index < 0 || index >= size || leaf.length !== hashLength) return false
-  let [at, last, hash] = [index, size - 1, leaf]
-  for (const sibling of proof) {
-    if (last === 0) return false
-    if (at % 2 === 1 || at === last) {
-      hash = nodeHash(sibling, hash)
-      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
-    } else {
-      hash = nodeHash(hash, sibling)
-    }
-    ;[at, last] = [half(at), half(last)]
-  }
-  return last === 0 && isSame(hash, root)
+  const climbed = climb(index, size - 1, leaf, proof)
+  return climbed !== null && isSame(climbed.whole, root)
 }
 
 /** True if the first `older.size` leaves of `newer` are those of `older`. */
@@ -104,19 +94,25 @@ export function isConsistent(older: Tree, newer: Tree, proof: readonly Uint8Arra
   // The older tree is a complete subtree of the newer one, so that its root is the first hash.
   const [first, ...rest] = at === 0 ? [older.root, ...proof] : proof
   if (first === undefined) return false
-  let [olderHash, newerHash] = [first, first]
-  for (const hash of rest) {
-    if (last === 0) return false
+  const climbed = climb(at, last, first, rest)
+  return climbed !== null && isSame(climbed.start, older.root) && isSame(climbed.whole, newer.root)
+}
+
+/** From a node to the roots of the whole tree and of its start up to the node. Null for a proof of another length. */
+function climb(index: number, end: number, node: Uint8Array, proof: readonly Uint8Array[]) {
+  let [at, last, whole, start] = [index, end, node, node]
+  for (const sibling of proof) {
+    if (last === 0) return null
     if (at % 2 === 1 || at === last) {
-      olderHash = nodeHash(hash, olderHash)
-      newerHash = nodeHash(hash, newerHash)
+      start = nodeHash(sibling, start)
+      whole = nodeHash(sibling, whole)
       while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
     } else {
-      newerHash = nodeHash(newerHash, hash)
+      whole = nodeHash(whole, sibling)
     }
     ;[at, last] = [half(at), half(last)]
   }
-  return last === 0 && isSame(olderHash, older.root) && isSame(newerHash, newer.root)
+  return last === 0 ? { whole, start } : null
 }
 
 export function isSame(left: Uint8Array, right: Uint8Array): boolean {
