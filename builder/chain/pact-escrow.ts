@@ -9,6 +9,7 @@ import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { logsAgainstState } from '../../src/core/pact/disagreements.ts'
 import { decodePact, getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowPact } from '../../src/core/pact/escrow.ts'
+import { escrowEventKinds } from '../../src/core/pact/sources.ts'
 import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
 import { minuteMs, secondMs } from '../../src/core/time.ts'
 import type { ReadEscrow, StoredReading } from '../../src/db/pacts.ts'
@@ -143,24 +144,13 @@ async function readEvents(
 }
 
 const maxPactId = 999_999_999n
-const kinds = {
-  PactCreated: 'created',
-  WorkSubmitted: 'submitted',
-  PactApproved: 'approved',
-  PactReleased: 'released',
-  PactRefunded: 'refunded',
-  PactDisputed: 'disputed',
-  ArbitrationRuled: 'ruled',
-  ArbitrationFinalized: 'finalized',
-} as const
-
 /** Returns null for ids that no record can have: 0, and ids with more than nine digits. */
 function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof escrowAbi>) {
   const { pactId } = event.args
   if (pactId < 1n || pactId > maxPactId) return null
   return {
     pactId: Number(pactId),
-    kind: kinds[event.eventName],
+    kind: escrowEventKinds[event.eventName],
     block,
     logIndex,
     txHash,

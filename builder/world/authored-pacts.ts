@@ -9,16 +9,10 @@ import { checkManifests } from '../../src/core/pact/check.ts'
 import type { ReadManifest } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { evmAddress, publishedClaims } from '../../src/core/pact/sources.ts'
-import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
+import type { PublishedPact } from '../../src/core/pact/sources.ts'
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
 import { readTextIfExists, statFingerprint } from '../cache/stat-fingerprint.ts'
 import { readJsonFile } from './authored-file.ts'
-
-/** Texts as served; null when a file is missing or not JSON. */
-export interface HeldManifests extends PactManifests {
-  readonly specText: string | null
-  readonly instanceText: string | null
-}
 
 export type AuthoredPacts = Awaited<ReturnType<typeof loadAuthoredPacts>>
 
@@ -65,7 +59,7 @@ export async function loadAuthoredPacts(dir: string) {
   return { manifests, published, reproduceScript }
 }
 
-async function heldManifests(dir: string, pactId: number): Promise<HeldManifests> {
+async function heldManifests(dir: string, pactId: number) {
   const at = (file: string) => join(dir, String(pactId), file)
   const [about, specText, instanceText] = await Promise.all([
     readJsonFile(at('pact.json'), pactFile),
@@ -82,6 +76,7 @@ async function heldManifests(dir: string, pactId: number): Promise<HeldManifests
     title,
     checked,
     updatedAtMs: Date.parse(updatedAt),
+    /** As served; null when the file is missing or not JSON. */
     specText: 'json' in read.spec ? specText : null,
     instanceText: 'json' in read.instance ? instanceText : null,
   }

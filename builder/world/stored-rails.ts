@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { railStatus, statusReason } from '../../src/contract/schemas/rail.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { unknownFigures } from '../../src/core/figures.ts'
+import { evidencePointer, unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
@@ -22,23 +22,6 @@ const figure = z.number().nullable()
 const figuresShape = z
   .partialRecord(z.enum(entriesOf(unknownFigures).map(([name]) => name)), figure)
   .transform((stored): Figures => ({ ...unknownFigures, ...stored }))
-
-const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('http'),
-    url: z.string(),
-    sha256: z.string(),
-    items: z.number(),
-  }),
-  z.strictObject({
-    kind: z.literal('logs'),
-    chain: z.string(),
-    contract: z.string(),
-    from_block: z.number(),
-    to_block: z.number(),
-    logs: z.number(),
-  }),
-])
 
 const storedMeasurement = z.strictObject({
   figures: figuresShape,
@@ -62,7 +45,7 @@ const storedState = storedMeasurement.omit({ counters: true }).extend({
   consecutiveFailures: z.number(),
 })
 
-const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
+const storedEvidence = z.strictObject({ pointers: z.array(evidencePointer) })
 
 export function toStored(
   { figures, removed30d, notes }: Pick<RailState, 'figures' | 'notes' | 'removed30d'>,

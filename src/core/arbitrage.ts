@@ -62,15 +62,6 @@ export interface ArbitrageRail {
   }[]
 }
 
-export interface Expectation {
-  readonly rail: string
-  readonly perCreatorMicroUsdc: number | null
-  readonly perWorkerMicroUsdc: number | null
-  readonly breakevenDays: number | null
-  readonly confidence: number
-  readonly caveats: readonly string[]
-}
-
 const tierConfidence = { A: 1, B: 0.7, C: 0.4, D: 0.2 } as const satisfies Record<
   EvidenceTier,
   number
@@ -98,7 +89,7 @@ export const arbitrageCaveats = [
   'Figures exclude what the filter rule of the rail removes. They still include wash trading that no rule detects.',
 ] as const
 
-export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation[] {
+export function rankRails(rails: readonly ArbitrageRail[]) {
   return rails.map(expectationOf).toSorted((a, b) => {
     return (
       (b.perCreatorMicroUsdc ?? -1) - (a.perCreatorMicroUsdc ?? -1) ||
@@ -108,7 +99,7 @@ export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation
   })
 }
 
-function expectationOf(rail: ArbitrageRail): Expectation {
+function expectationOf(rail: ArbitrageRail) {
   const perCreator = creatorMicroUsdcPerDay(rail.figures)
   const perWorker = expectedMicroUsdcPerDay(rail.figures)
   return {

@@ -1,28 +1,16 @@
-/** Limits the running items with the share `key` to `limit`. */
-export interface LaneShare {
-  readonly key: string
-  readonly limit: number
-}
-
 export interface LaneItem {
   readonly id: string
   /** Parties take turns: the next item belongs to the party that has waited longest. */
   readonly party: string
-  readonly shares: readonly LaneShare[]
-}
-
-export interface FairLanes<Item> {
-  /** Replaces the waiting items, and starts those that fit. */
-  readonly offer: (items: readonly Item[]) => void
-  /** Resolves when nothing runs, or at the end of an item after the signal. */
-  readonly idle: (signal?: AbortSignal) => Promise<void>
+  /** Limits the running items with the share `key` to `limit`. */
+  readonly shares: readonly { readonly key: string; readonly limit: number }[]
 }
 
 /** Runs each item until `work`, which never rejects, returns false. No item runs twice at the same time. */
 export function createFairLanes<Item extends LaneItem>(
   lanes: number,
   work: (item: Item) => Promise<boolean>,
-): FairLanes<Item> {
+) {
   let waiting = new Map<string, Item>()
   const running = new Map<string, Promise<void>>()
   const used = new Map<string, number>()
@@ -70,13 +58,15 @@ export function createFairLanes<Item extends LaneItem>(
   }
 
   return {
-    offer: (items) => {
+    /** Replaces the waiting items, and starts those that fit. */
+    offer: (items: readonly Item[]): void => {
       waiting = new Map(items.map((item) => [item.id, item]))
       const parties = new Set(items.map(({ party }) => party))
       for (const party of turns.keys()) if (!parties.has(party)) turns.delete(party)
       start()
     },
-    idle: async (signal) => {
+    /** Resolves when nothing runs, or at the end of an item after the signal. */
+    idle: async (signal?: AbortSignal): Promise<void> => {
       while (running.size > 0) {
         await Promise.race(running.values())
         if (signal?.aborted === true) return

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 import { entriesOf } from './entries.ts'
 import { toUsdc } from './money.ts'
 import type { PaymentFacts } from './rules/facts.ts'
@@ -5,50 +7,34 @@ import type { PaymentFacts } from './rules/facts.ts'
 /** Null means unknown; 0 means known to be zero. */
 export type Figure = number | null
 
-export interface Figures {
-  readonly tpv30dMicroUsdc: Figure
-  readonly tpv7dMicroUsdc: Figure
-  readonly tpv30dRawMicroUsdc: Figure
-  readonly tpv7dRawMicroUsdc: Figure
-  /** Without money that came back to its payers or stayed within one party. */
-  readonly tpv30dNetMicroUsdc: Figure
-  readonly uniqueCreators30d: Figure
-  /** Payers, where wallets that share a source of funds count as one. */
-  readonly parties30d: Figure
-  readonly uniqueWorkers30d: Figure
-  readonly topWorkerShare: Figure
-  /** Quartiles of what a paid worker earned a day. Null also if fewer than ten workers were paid. */
-  readonly workerPerDayLowMicroUsdc: Figure
-  readonly workerPerDayMedianMicroUsdc: Figure
-  readonly workerPerDayHighMicroUsdc: Figure
-  /** Parties that pay 1 USDC net or more, or accounts with a budget; null falls back to `uniqueCreators30d`. */
-  readonly creatorsWithBudget30d: Figure
-  /** Number of payouts, or of other actions if the rail makes no payments. */
-  readonly activity30d: Figure
-  readonly lastPayoutAtMs: Figure
-}
-
+/** Quartiles of what a paid worker earned a day. Null also if fewer than ten workers were paid. */
 export const unknownWorkerIncome = {
   workerPerDayLowMicroUsdc: null,
   workerPerDayMedianMicroUsdc: null,
   workerPerDayHighMicroUsdc: null,
-} as const satisfies Partial<Figures>
+} as const
 
-export const unknownFigures: Figures = {
+const unknown = {
   ...unknownWorkerIncome,
   tpv30dMicroUsdc: null,
   tpv7dMicroUsdc: null,
   tpv30dRawMicroUsdc: null,
   tpv7dRawMicroUsdc: null,
+  /** Without money that came back to its payers or stayed within one party. */
   tpv30dNetMicroUsdc: null,
   uniqueCreators30d: null,
+  /** Payers, where wallets that share a source of funds count as one. */
   parties30d: null,
   uniqueWorkers30d: null,
   topWorkerShare: null,
+  /** Parties that pay 1 USDC net or more, or accounts with a budget; null falls back to `uniqueCreators30d`. */
   creatorsWithBudget30d: null,
+  /** Number of payouts, or of other actions if the rail makes no payments. */
   activity30d: null,
   lastPayoutAtMs: null,
 }
+export type Figures = Readonly<Record<keyof typeof unknown, Figure>>
+export const unknownFigures: Figures = unknown
 
 export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
 
@@ -90,16 +76,23 @@ export function knownFigure<Name extends FigureName>(
 }
 
 /** As published. */
-export type EvidencePointer =
-  | { readonly kind: 'http'; readonly url: string; readonly sha256: string; readonly items: number }
-  | {
-      readonly kind: 'logs'
-      readonly chain: string
-      readonly contract: string
-      readonly from_block: number
-      readonly to_block: number
-      readonly logs: number
-    }
+export const evidencePointer = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('http'),
+    url: z.string(),
+    sha256: z.string(),
+    items: z.number(),
+  }),
+  z.strictObject({
+    kind: z.literal('logs'),
+    chain: z.string(),
+    contract: z.string(),
+    from_block: z.number(),
+    to_block: z.number(),
+    logs: z.number(),
+  }),
+])
+export type EvidencePointer = Readonly<z.infer<typeof evidencePointer>>
 
 export interface Measurement {
   readonly figures: Figures

@@ -1,8 +1,3 @@
-export interface FrontMatter {
-  fields: Record<string, string | string[]>
-  body: string
-}
-
 const FENCE = '---'
 const FIELD = /^([a-z][a-z0-9_]*):(?: (.*))?$/
 const DOUBLE_QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/
@@ -13,7 +8,7 @@ const LIST_ITEM = /\s*(?:("(?:[^"\\]|\\["\\])*"|'(?:[^']|'')*')\s*|([^,"'[\]{}][
 const NOT_PLAIN = /^["'?:,[\]{}#&*!|>%@`]|^-(?: |$)|: |:$| #/
 
 /** Accepts a subset of YAML: one string or flow list per line. @throws Error that starts with the line number */
-export function parseFrontMatter(text: string): FrontMatter {
+export function parseFrontMatter(text: string) {
   const lines = text.split(/\r?\n/)
   if (lines[0] !== FENCE) throw malformed(1, `the text does not start with "${FENCE}"`)
   const end = lines.indexOf(FENCE, 1)

@@ -12,12 +12,10 @@ export class StrictJsonError extends Error {
   }
 }
 
-export interface StrictJsonLimits {
-  readonly maxDepth?: number
-}
+type Limits = Partial<Pick<Cursor, 'maxDepth'>>
 
 /** Parses JSON (RFC 8259) and rejects text that parsers interpret differently (I-JSON, RFC 7493). @throws StrictJsonError */
-export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
+export function parseStrictJson(bytes: Uint8Array, limits: Limits = {}): JsonValue {
   return parseStrictJsonText(decodeUtf8(bytes), limits)
 }
 
@@ -31,8 +29,8 @@ export function strictJsonOrNull(bytes: Uint8Array): JsonValue {
   }
 }
 
-export function parseStrictJsonText(text: string, limits: StrictJsonLimits = {}): JsonValue {
-  const cursor: Cursor = { text, at: 0, depth: 0, maxDepth: limits.maxDepth ?? DEFAULT_MAX_DEPTH }
+export function parseStrictJsonText(text: string, { maxDepth = 32 }: Limits = {}): JsonValue {
+  const cursor: Cursor = { text, at: 0, depth: 0, maxDepth }
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
     throw new StrictJsonError(0, 'unexpected byte order mark; send UTF-8 without it')
   }
@@ -52,7 +50,6 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-const DEFAULT_MAX_DEPTH = 32
 const BYTE_ORDER_MARK = 0xfeff
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -37,13 +37,6 @@ export interface RecordedDecision {
   readonly verdict: PublishedVerdict
 }
 
-export interface PactDecisions {
-  readonly settled: readonly SettledDecision[]
-  readonly inFlight: readonly InFlightDecision[]
-  readonly recorded: readonly RecordedDecision[]
-  readonly disagreements: ReadonlyMap<number, readonly Disagreement[]>
-}
-
 /** Logs confirm nothing until the state has been read. */
 function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
   const isRead = (seen?.state ?? null) !== null
@@ -54,7 +47,7 @@ function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
   }
 }
 
-export function decidePacts(sources: PactSources): PactDecisions {
+export function decidePacts(sources: PactSources) {
   const { onChain, reading } = sources
   const repeated = replays(onChain)
   const manifestsOf = new Map(sources.manifests.map((one) => [one.pactId, one]))

@@ -4,6 +4,7 @@ import { z } from 'zod'
 
 import { canonicalize, isJsonObject } from '../canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical-json.ts'
+import { entriesOf } from '../entries.ts'
 import { bytesToHex } from '../hex.ts'
 
 export const knownSpecVersions: readonly string[] = ['3.0.0']
@@ -20,18 +21,7 @@ const fieldForms = {
   address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
   bytes32: z.string().regex(/^0x[0-9a-f]{64}$/),
 } as const
-const fieldForm = z.enum([
-  'string',
-  'text',
-  'integer',
-  'boolean',
-  'array',
-  'url',
-  'path',
-  'time',
-  'address',
-  'bytes32',
-])
+const fieldForm = z.enum(entriesOf(fieldForms).map(([name]) => name))
 
 export interface ManifestFields {
   readonly [name: string]: z.infer<typeof fieldForm> | ManifestFields

@@ -4,15 +4,18 @@ import { z } from 'zod'
 import type { CheckedManifest } from './check.ts'
 import type { EscrowPact } from './escrow.ts'
 
-export type EscrowEventKind =
-  | 'created'
-  | 'submitted'
-  | 'approved'
-  | 'released'
-  | 'refunded'
-  | 'disputed'
-  | 'ruled'
-  | 'finalized'
+/** By the name of the log. */
+export const escrowEventKinds = {
+  PactCreated: 'created',
+  WorkSubmitted: 'submitted',
+  PactApproved: 'approved',
+  PactReleased: 'released',
+  PactRefunded: 'refunded',
+  PactDisputed: 'disputed',
+  ArbitrationRuled: 'ruled',
+  ArbitrationFinalized: 'finalized',
+} as const
+export type EscrowEventKind = (typeof escrowEventKinds)[keyof typeof escrowEventKinds]
 
 export interface EscrowEvent {
   readonly pactId: number

@@ -43,18 +43,8 @@ const tryLine = z
 
 type Receipt = z.infer<typeof receipt>
 
-export interface TriedWorker {
-  readonly worker: string
-  /** After both checks, read at the time of the last receipt of the input. */
-  readonly score: number
-  readonly at: string
-  readonly receipts: number
-  readonly total_usdc: number
-  readonly entries: readonly object[]
-}
-
 /** One result per worker, in the order of the first receipts. @throws TryLineError that names the line */
-export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
+export function tryReputation(lines: Iterable<string>) {
   const receipts: Receipt[] = []
   const transfers: z.infer<typeof tryTransfer>[] = []
   const wallets = new Map<string, WalletFacts>()
@@ -206,9 +196,10 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
       const before = unreversed(entries.get(one) ?? [])
       append(one, checkedEntries(before, finding, isoTime(nowMs)))
     },
-    results: (atMs: number): TriedWorker[] =>
+    results: (atMs: number) =>
       [...workers].map(([worker, { standing, entries: list }]) => ({
         worker,
+        /** After both checks, read at the time of the last receipt of the input. */
         score: scoreAt(standing, atMs),
         at: isoTime(atMs),
         receipts: standing.receipts,

@@ -6,21 +6,12 @@ export const sessionHours = 2
 export const burstHours = 6
 export const burstShare = 0.8
 
-export interface Sessions {
-  /** Funded creators that also pay outside the two consecutive hours in which most of them pay. Null: no hours are known. */
-  readonly creatorsOutside: number | null
-  readonly payments: number
-  /** The fewest hours with four fifths of the payments. */
-  readonly busyHours: number
-  readonly busyMicroUsdc: number
-}
-
 /** @param funded names of the parties that are funded creators */
 export function findSessions(
   payerHours: readonly PayerHour[],
   funded: ReadonlySet<string>,
   partyOf: (wallet: string) => string,
-): Sessions {
+) {
   const hours = [...groupBy(payerHours, ({ hour }) => hour).values()]
     .map((payers) => ({
       count: total(payers.map(({ count }) => count)),
@@ -28,6 +19,7 @@ export function findSessions(
     }))
     .sort((a, b) => b.count - a.count)
   const payments = total(hours.map(({ count }) => count))
+  /** The fewest hours with four fifths of the payments. */
   let [busyHours, busyMicroUsdc, busyPayments] = [0, 0, 0]
   for (const { count, microUsdc } of hours) {
     if (busyPayments >= burstShare * payments) break
@@ -38,6 +30,7 @@ export function findSessions(
   const ofFunded = payerHours
     .map(({ hour, payer }) => ({ hour, party: partyOf(payer) }))
     .filter(({ party }) => funded.has(party))
+  /** Funded creators that also pay outside the two consecutive hours in which most of them pay. Null: no hours are known. */
   const creatorsOutside = hours.length === 0 ? null : countOutside(ofFunded)
   return { creatorsOutside, payments, busyHours, busyMicroUsdc }
 }

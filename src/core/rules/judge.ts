@@ -11,23 +11,13 @@ export interface FormerStatus {
   readonly undecidedSinceMs: number | null
 }
 
-export interface Judgement {
-  readonly status: RailStatus
-  readonly reasons: readonly StatusReason[]
-  readonly undecidedSinceMs: number | null
-  /** With net volume, parties and funded creators, if known. */
-  readonly figures: Figures
-  readonly measures: PaymentMeasures | null
-  readonly notes: readonly string[]
-}
-
 /** @param former null if the rail was never judged; its status is then `pre-traction` if no rule decides */
 export function judge(
   { figures, facts }: Pick<Measurement, 'figures' | 'facts'>,
   basis: StatusBasis,
   former: FormerStatus | null,
   nowMs: number,
-): Judgement {
+) {
   const isMeasured = basis === 'payments' && facts !== undefined && figures.tpv30dMicroUsdc !== null
   const measures = isMeasured ? measurePayments(facts) : null
   const { status: decided, reasons } = decideStatus({ figures, measures }, basis)
@@ -47,6 +37,7 @@ export function judge(
     status,
     reasons: judged,
     undecidedSinceMs,
+    /** With net volume, parties and funded creators, if known. */
     figures: withMeasures(figures, measures),
     measures,
     notes: notesOf(judged, measures),

@@ -5,12 +5,10 @@ import type { PaymentFacts } from './facts.ts'
 import type { WalletFlow } from './flows.ts'
 import { sumFlows, total } from './flows.ts'
 import { findSessions } from './hours.ts'
-import type { Sessions } from './hours.ts'
 import { createLinkTest } from './hubs.ts'
 import { findParties } from './parties.ts'
 import { findReturned } from './returned.ts'
 import { findUniformPayers } from './uniform.ts'
-import type { UniformPayers } from './uniform.ts'
 
 /** A party that spends this much is a funded creator. */
 export const fundedMicroUsdc = microPerUsdc
@@ -25,26 +23,7 @@ export interface PartySum {
   readonly netMicroUsdc: number
 }
 
-export interface PaymentMeasures {
-  readonly grossMicroUsdc: number
-  readonly netMicroUsdc: number
-  /** Money that came back or was paid within one party. */
-  readonly circularMicroUsdc: number
-  /** False if the search for returned money ended early, so that more may have come back. */
-  readonly isReturnedComplete: boolean
-  /** By net sum, the largest first. */
-  readonly payers: readonly PartySum[]
-  readonly payees: readonly PartySum[]
-  /** Payees that pass most of their income to one wallet, by that wallet. */
-  readonly collected: readonly PartySum[]
-  readonly spendingParties: number
-  readonly fundedCreators: number
-  readonly netWithoutLargestMicroUsdc: number
-  readonly largestPaymentMicroUsdc: number
-  readonly batchMicroUsdc: number
-  readonly sessions: Sessions
-  readonly uniform: UniformPayers | null
-}
+export type PaymentMeasures = NonNullable<ReturnType<typeof measurePayments>>
 
 interface Pair extends WalletFlow {
   readonly netMicroUsdc: number
@@ -55,7 +34,7 @@ interface Pair extends WalletFlow {
 const nobody = ''
 
 /** Null if a payment has no price. */
-export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
+export function measurePayments(facts: PaymentFacts) {
   if ([...facts.pairs, ...facts.rest].some(({ microUsdc }) => microUsdc === null)) return null
   const payments = sumFlows(
     facts.pairs.map(({ payer, payee, microUsdc }) => {
@@ -74,10 +53,13 @@ export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
   return {
     grossMicroUsdc: total(pairs.map((pair) => pair.microUsdc)) + rest,
     netMicroUsdc,
+    /** Money that came back or was paid within one party. */
     circularMicroUsdc: total(pairs.map((pair) => pair.circularMicroUsdc)),
+    /** False if the search for returned money ended early, so that more may have come back. */
     isReturnedComplete: isComplete,
     payers,
     payees: partySums(pairs, 'to', partyOf),
+    /** Payees that pass most of their income to one wallet, by that wallet. */
     collected: partySums(collected, 'to', (payee) => collectorOf.get(payee) ?? payee),
     spendingParties: payers.filter((party) => party.netMicroUsdc >= spendingMicroUsdc).length,
     fundedCreators: funded.length,

@@ -8,25 +8,19 @@ export const funderShare = 0.4
 /** A payee belongs to a wallet that received this share of what it earned here. */
 export const collectorShare = 0.5
 
-export interface PartyNames {
-  /** The name of a party is one of its wallets, or an operator. */
-  readonly partyOf: (wallet: string) => string
-  /** The wallet with which a payee shares its income, by payee. */
-  readonly collectorOf: ReadonlyMap<string, string>
-}
-
 /** Joins payers with the wallets that fund them, and payees with their operators and the wallets that collect their income. */
 export function findParties(
   facts: Pick<PaymentFacts, 'wallets' | 'lookedUp' | 'operators'>,
   payments: readonly WalletFlow[],
   transfers: readonly WalletFlow[],
-): PartyNames {
+) {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
   const received = sumsBy(transfers, 'to', new Map(earned))
   const isMember = (wallet: string): boolean => paid.has(wallet) || earned.has(wallet)
   const mayLink = createLinkTest(facts, isMember)
   const [payers, payees] = [facts.lookedUp?.payers, facts.lookedUp?.payees]
   const parent = new Map<string, string>()
+  /** The name of a party is one of its wallets, or an operator. */
   const partyOf = (wallet: string): string => {
     let root = wallet
     for (let up = parent.get(root); up !== undefined; up = parent.get(root)) root = up
@@ -36,6 +30,7 @@ export function findParties(
     const [a, b] = [partyOf(wallet), partyOf(other)]
     if (a !== b) parent.set(a, b)
   }
+  /** The wallet with which a payee shares its income, by payee. */
   const collectorOf = new Map<string, string>()
   for (const [payee, operator] of facts.operators) {
     if (earned.has(payee)) join(payee, `operator ${operator}`)

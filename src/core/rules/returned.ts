@@ -22,17 +22,8 @@ interface GraphEdge {
   left: number
 }
 
-export interface ReturnedMoney {
-  /** How much of each payment came back, by the index of the payment. */
-  readonly amounts: readonly number[]
-  /** False if the steps were used up. */
-  readonly isComplete: boolean
-}
-
-export function findReturned(
-  payments: readonly WalletFlow[],
-  transfers: readonly WalletFlow[],
-): ReturnedMoney {
+/** Returns how much of each payment came back, by the index of the payment. */
+export function findReturned(payments: readonly WalletFlow[], transfers: readonly WalletFlow[]) {
   const graph = new Map<string, GraphEdge[]>()
   const add = ({ from, to, microUsdc }: WalletFlow, kind: GraphEdge['kind']): GraphEdge => {
     const edge = { to, kind, left: microUsdc }
@@ -68,6 +59,7 @@ export function findReturned(
     }
   }
   const amounts = payments.map(({ microUsdc }, index) => microUsdc - (edges[index]?.left ?? 0))
+  // Otherwise the steps were used up.
   return { amounts, isComplete: steps < maxSteps }
 }
 

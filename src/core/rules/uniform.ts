@@ -8,13 +8,6 @@ export const uniformPayments = 8
 const maxVariation = 0.3
 const meanTolerance = 0.1
 
-/** Payers that pay about the same number of times. Amounts are micro-USDC. */
-export interface UniformPayers {
-  readonly payers: number
-  readonly meanMicroUsdc: number
-  readonly sumMicroUsdc: number
-}
-
 interface PayerHabit {
   readonly count: number
   readonly sumMicroUsdc: number
@@ -25,7 +18,7 @@ interface PayerHabit {
 export function findUniformPayers({
   payerHours,
   lookedUp,
-}: Pick<PaymentFacts, 'payerHours' | 'lookedUp'>): UniformPayers | null {
+}: Pick<PaymentFacts, 'payerHours' | 'lookedUp'>) {
   const examined = payerHours.filter(({ payer }) => lookedUp?.payers.has(payer) ?? true)
   const all = [...groupBy(examined, ({ payer }) => payer).values()].map(habitOf)
   const often = all.filter(({ count }) => count >= uniformPayments)
