@@ -9,7 +9,7 @@ import { loadLogSigner } from '../src/auth/notes.ts'
 import type { NoteSigner } from '../src/auth/notes.ts'
 import { loadKeys, readKeys } from '../src/auth/service-keys.ts'
 import type { Keys } from '../src/auth/service-keys.ts'
-import { chains } from '../src/chain/chains.ts'
+import { chains, rpcSettingOf } from '../src/chain/chains.ts'
 import type { ChainName } from '../src/chain/chains.ts'
 import type { Config } from '../src/config.ts'
 import { version } from '../src/contract/version.ts'
@@ -140,7 +140,7 @@ export function openJobs(
 ) {
   const { database, keys, store, check, ledgerLog, cosign, onRun, onBackfill, onPublished } = deps
   const rpcUrls: Partial<Record<ChainName, string | null>> = Object.fromEntries(
-    entriesOf(chains).map(([name, { rpcSetting }]) => [name, config[rpcSetting]]),
+    entriesOf(chains).map(([name]) => [name, config[rpcSettingOf(name)]]),
   )
   const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
   const userAgent = outboundUserAgent(config.SITE_URL)

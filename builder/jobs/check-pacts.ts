@@ -1,30 +1,25 @@
 import type { Transaction } from 'kysely'
 
-import { chains } from '../../src/chain/chains.ts'
+import { rpcSettingOf } from '../../src/chain/chains.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
-import type { Clock, Random } from '../../src/core/deps.ts'
 import type { Disagreement } from '../../src/core/pact/disagreements.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent, openFlagWithEvent, listOpenFlags } from '../../src/db/flags.ts'
 import type { FlagRecord } from '../../src/db/flags.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { EscrowContradiction, readEscrow } from '../chain/pact-escrow.ts'
 import type { AuthoredPacts } from '../world/authored-pacts.ts'
 import { decisionsOf, escrowKey } from '../world/pacts.ts'
+import type { BuilderDeps } from './run-job.ts'
 
-interface PactJobDeps {
-  readonly database: OpenDatabase
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>
-  readonly random: Random
+interface PactJobDeps extends Pick<BuilderDeps, 'database' | 'clock' | 'random' | 'signal'> {
   /** Null if no node is configured: the answer of a public node is not sufficient evidence of a payment. */
   readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
   readonly authored: () => Promise<AuthoredPacts>
-  readonly signal: AbortSignal
 }
 
 /** A run that exceeds this limit keeps the readings that it has stored. */
@@ -48,7 +43,7 @@ export async function checkPacts(deps: PactJobDeps): Promise<string> {
 
 async function read(deps: PactJobDeps): Promise<string> {
   const { clock, chain } = deps
-  if (chain === null) return `the escrow was not read: ${chains.arbitrum.rpcSetting} is not set`
+  if (chain === null) return `the escrow was not read: ${rpcSettingOf('arbitrum')} is not set`
   const lastMs = clock.monotonic() + readingsMs
   for (;;) {
     const { caughtUp, detail } = await readOnce(deps, chain)

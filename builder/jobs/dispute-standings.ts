@@ -2,15 +2,13 @@
 import { z } from 'zod'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import type { Clock } from '../../src/core/deps.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { walletOrNull } from '../../src/core/wallet.ts'
 import type { DisputeRecord } from '../../src/db/disputes.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { selectRecords, updateRecord } from '../../src/db/records.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
-import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import type { BuilderDeps } from './run-job.ts'
 
 export const wellKnownPath = '/.well-known/agent-income-ledger.json'
 const wellKnown = z.object({ wallets: z.array(z.string().max(64)).max(1000) })
@@ -19,13 +17,7 @@ const limits = { timeoutMs: 5 * secondMs, maxAnswerBytes: 64 * 1024 }
 const patienceMs = dayMs
 const atOnce = 4
 
-export interface StandingDeps {
-  readonly database: OpenDatabase
-  readonly clock: Clock
-  readonly send: PinnedFetch
-  readonly userAgent: string
-  readonly signal: AbortSignal
-}
+export type StandingDeps = Omit<BuilderDeps, 'random' | 'log' | 'fetch'>
 
 /** Returns the number of disputes whose standing was determined. */
 export async function readStandings(

@@ -1,4 +1,3 @@
-import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
 import { impossibleFigures } from '../../src/core/figures.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
@@ -8,7 +7,6 @@ import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import { queueEntries } from '../../src/db/log.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { findRecord } from '../../src/db/records.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
@@ -24,13 +22,12 @@ import type { AuthoredRail } from '../world/authored-rails.ts'
 import { pastPollsOf, stateOf, toStateRow, toStored } from '../world/stored-rails.ts'
 import { backfillProgress } from './backfill-progress.ts'
 import type { RailBackfill } from './backfill-progress.ts'
+import type { BuilderDeps } from './run-job.ts'
 
-export interface PollDeps {
-  readonly database: OpenDatabase
-  readonly clock: Clock
-  readonly random: Random
-  readonly fetch: Fetch
-  readonly log: Log
+export interface PollDeps extends Pick<
+  BuilderDeps,
+  'database' | 'clock' | 'random' | 'fetch' | 'log'
+> {
   readonly sources: Sources
   readonly pollEveryMs: number
   /** Called whenever the percentage grows. */

@@ -5,13 +5,11 @@ import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError, notConfigured } from '../../src/chain/errors.ts'
 import { CallBudgetError } from '../../src/chain/json-rpc.ts'
 import { createChainReader } from '../../src/chain/reader.ts'
-import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { checkDays } from '../../src/core/reputation/formula.ts'
 import { findLinks, reviewWindowMs } from '../../src/core/reputation/review.ts'
 import { isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { applyReview, dueReviewDays, postponeReview, reviewsOfDay } from '../../src/db/reviews.ts'
 import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.ts'
 import { hadUsdc, readTransfersBetween } from '../chain/payer-reads.ts'
@@ -19,15 +17,14 @@ import { isEvmChain } from '../chain/receipt-verdict.ts'
 import { testWallet } from '../chain/wallet-test.ts'
 import { listedHubs } from '../rails/look-up-choice.ts'
 import type { ReviewReport } from '../world/receipt-run.ts'
+import type { BuilderDeps } from './run-job.ts'
 
-export interface ReviewDeps {
-  readonly database: OpenDatabase
-  readonly clock: Clock
-  readonly random: Random
-  readonly fetch: Fetch
+export interface ReviewDeps extends Pick<
+  BuilderDeps,
+  'database' | 'clock' | 'random' | 'fetch' | 'signal'
+> {
   /** Chains without a configured node are skipped: a public node is not sufficient evidence of a payment. */
   readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
-  readonly signal: AbortSignal
   /** Maximum number of JSON-RPC calls to one chain in one run; a batch of reviews makes at most 8,000. */
   readonly maxCalls?: number
   readonly timeoutMs?: number

@@ -1,15 +1,25 @@
-import type { Clock, Log } from '../../src/core/deps.ts'
+import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
 import { redact, withoutDirectories } from '../../src/core/redact.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import type { JobName } from '../../src/db/runs.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 
-export interface JobDeps {
+/** What jobs receive from the builder; each names its part. */
+export interface BuilderDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
+  readonly fetch: Fetch
+  readonly send: PinnedFetch
+  readonly userAgent: string
+  /** Ends the work; the next run continues. */
   readonly signal: AbortSignal
+}
+
+export interface JobDeps extends Pick<BuilderDeps, 'database' | 'clock' | 'log' | 'signal'> {
   /** Also called after a run that is not recorded. */
   readonly onRun?: (run: FinishedRun) => void
 }

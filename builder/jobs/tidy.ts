@@ -1,20 +1,15 @@
-import type { Clock } from '../../src/core/deps.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { deleteExpiredAnswers } from '../../src/db/guard.ts'
 import { writeInBatches } from '../../src/db/jobs/deadlines.ts'
 import { removeOldTexts } from '../../src/db/jobs/retention.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { keepPartitions } from '../../src/db/partitions.ts'
 import { dropRateTokens } from '../../src/db/rate-tokens.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { createTimeLowWatermark } from './low-watermark.ts'
+import type { BuilderDeps } from './run-job.ts'
 
-interface TidyDeps {
-  readonly database: OpenDatabase
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>
-  readonly signal: AbortSignal
-}
+type TidyDeps = Pick<BuilderDeps, 'database' | 'clock' | 'signal'>
 
 const rowsPerWrite = 1000
 const textsPerWrite = 100

@@ -1,28 +1,18 @@
 /** One delivery attempt, and its effect on the subscription. */
-import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
 import { noteFailure, noteSuccess } from '../../src/db/alerts.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { updateRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { challengeType, pendingOf, settleDelivery } from '../../src/db/webhooks.ts'
 import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
-import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
+import type { BuilderDeps } from './run-job.ts'
 
-export interface WebhookDeps {
-  readonly database: OpenDatabase
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-  readonly send: PinnedFetch
+export interface WebhookDeps extends Omit<BuilderDeps, 'fetch'> {
   /** The secret of a subscription, `whsec_…`. */
   readonly secretOf: (subscriptionId: string) => string
-  readonly userAgent: string
-  /** Ends running attempts; a later round repeats them. */
-  readonly signal: AbortSignal
 }
 
 const attemptTimeoutMs = 15 * secondMs

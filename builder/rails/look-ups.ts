@@ -1,4 +1,4 @@
-import { chains } from '../../src/chain/chains.ts'
+import { chains, rpcSettingOf } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
@@ -56,7 +56,7 @@ export async function withLookUps(
   const logs = evidence.flatMap((pointer) => (pointer.kind === 'logs' ? [pointer] : []))
   if (facts === undefined || logs.length === 0) return measurement
   if (!ctx.hasNode(chain)) {
-    const note = `The funders of payers are not looked up: no node is configured for ${chain} (${chains[chain].rpcSetting}).`
+    const note = `The funders of payers are not looked up: no node is configured for ${chain} (${rpcSettingOf(chain)}).`
     return { ...measurement, notes: [...notes, note] }
   }
   const head = Math.max(...logs.map((pointer) => pointer.to_block))

@@ -2,11 +2,11 @@ import { beginningOf } from '../core/parse-early.ts'
 import { SourceError } from '../outbound/http.ts'
 import type { SourceFailure } from '../outbound/http.ts'
 import { outageText } from '../outbound/timeout.ts'
-import { chains } from './chains.ts'
+import { rpcSettingOf } from './chains.ts'
 import type { ChainName } from './chains.ts'
 
 export function notConfigured(chain: ChainName): string {
-  return `no RPC is set for ${chain} (${chains[chain].rpcSetting})`
+  return `no RPC is set for ${chain} (${rpcSettingOf(chain)})`
 }
 
 /** The error object of a JSON-RPC answer. Its text may contain secrets. */

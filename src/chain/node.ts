@@ -2,28 +2,19 @@ import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import { WrongChainError } from './errors.ts'
 import { createRpcClient } from './json-rpc.ts'
-import type { RpcClientOptions } from './json-rpc.ts'
+import type { RpcClient, RpcClientOptions } from './json-rpc.ts'
 import { headerCall, parseHeader, parseResult, quantity } from './values.ts'
 import type { BlockHeader, BlockTag } from './values.ts'
 
 const maxServiceAnswerBytes = 1024 * 1024
 
-/** One EVM chain on one node. Every function throws a `ChainError` if the call fails or if the node serves another chain. */
-export interface EvmNode {
-  readonly name: EvmChainName
-  /** Reads the chain id until the node has confirmed it once. `call` does so too. */
-  readonly requireChain: (signal?: AbortSignal) => Promise<void>
-  readonly call: (
-    method: string,
-    params?: readonly unknown[],
-    signal?: AbortSignal,
-  ) => Promise<unknown>
-}
+export type EvmNode = ReturnType<typeof createEvmNode>
 
-export function createEvmNode(name: EvmChainName, call: EvmNode['call']): EvmNode {
+/** One EVM chain on one node. Every function throws a `ChainError` if the call fails or if the node serves another chain. */
+export function createEvmNode(name: EvmChainName, call: RpcClient['call']) {
   let isChecked = false
-  // Concurrent first calls each query the node, so that none depends on the timeout of another.
-  const requireChain: EvmNode['requireChain'] = async (signal) => {
+  /** Reads the chain id until the node has confirmed it once. Concurrent first calls do not share a timeout. */
+  const requireChain = async (signal?: AbortSignal): Promise<void> => {
     if (isChecked) return
     requireChainId(name, await call('eth_chainId', [], signal))
     isChecked = true
@@ -31,7 +22,11 @@ export function createEvmNode(name: EvmChainName, call: EvmNode['call']): EvmNod
   return {
     name,
     requireChain,
-    call: async (method, params, signal) => {
+    call: async (
+      method: string,
+      params?: readonly unknown[],
+      signal?: AbortSignal,
+    ): Promise<unknown> => {
       await requireChain(signal)
       return await call(method, params, signal)
     },

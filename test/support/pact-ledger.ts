@@ -63,7 +63,7 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
   const requests = quickRequests()
   const deps = {
     database,
-    clock: { now: () => clock.nowMs, monotonic: () => clock.waitedMs },
+    clock: { ...requests.clock, now: () => clock.nowMs, monotonic: () => clock.waitedMs },
     random: systemRandom,
     authored: async () => await loadAuthoredPacts(dir),
     signal,
@@ -106,9 +106,8 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
       await checkPacts({ ...deps, chain: (name) => createChainReader(name, url, requests) }),
     checkWithoutNode: async (): Promise<string> => await checkPacts({ ...deps, chain: null }),
     checkReceipts: async () => {
-      const checkClock = { ...requests.clock, ...deps.clock }
       const rpcUrls = { arbitrum: url }
-      return await checkReceipts({ ...requests, ...deps, clock: checkClock, rpcUrls })
+      return await checkReceipts({ ...requests, ...deps, rpcUrls })
     },
     pacts: async (siteUrl = pactSite): Promise<PactsWorld> =>
       await gatherPacts(database.reader, await loadAuthoredPacts(dir), {

@@ -61,9 +61,9 @@ test('cancelled and expired jobs keep after 90 days their hash, parties and time
   await exchange.act('poster', awarded.id, 'cancel')
   const kept = await exchange.delivered()
   const { signal } = new AbortController()
-  const monotonic = () => clock.now()
+  const stepped = { ...actions.clock, now: clock.now, monotonic: () => clock.now() }
   const { database } = actions
-  const tidy = createTidy({ database, clock: { now: clock.now, monotonic }, signal })
+  const tidy = createTidy({ database, clock: stepped, signal })
   const afterDays = async (days: number): Promise<string> => {
     clock.advance(days * dayMs)
     await tidy()
