@@ -1,5 +1,5 @@
 import { reputationFormula } from '../../src/core/reputation/formula.ts'
-import type { Community } from '../world/world.ts'
+import type { Community } from '../world/community.ts'
 import { firstPageDocument, jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/leaderboard`, `/workers`, `/receipts` and `/partners`: the first page of each; the totals count all. */

@@ -1,6 +1,6 @@
 import type { Dispute } from '../../src/contract/schemas/dispute.ts'
 import { subjectFirst } from '../../src/pages/dispute.ts'
-import { firstPage } from '../world/community.ts'
+import { firstPage } from '../world/lists.ts'
 import type { World } from '../world/world.ts'
 import { firstPageDocument, snapshotFamily } from './document.ts'
 

@@ -3,7 +3,7 @@ import { counted } from '../../src/core/number-text.ts'
 import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
 import { disputeList } from '../../src/pages/dispute.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import { firstPage } from '../world/community.ts'
+import { firstPage } from '../world/lists.ts'
 import { pageSource } from './page-source.ts'
 
 export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, total } }) => {

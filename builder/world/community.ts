@@ -1,5 +1,4 @@
-import type { Worker } from '../../src/contract/schemas/worker.ts'
-import { encodeCursor } from '../../src/core/cursor.ts'
+import type { LeaderboardEntry, Worker } from '../../src/contract/schemas/worker.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { scoreAt } from '../../src/core/reputation/standing.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
@@ -15,20 +14,20 @@ import { receiptView, walletsOf } from '../../src/db/receipts/view.ts'
 import { countRows } from '../../src/db/records.ts'
 import { newestEntryAt } from '../../src/db/reputation.ts'
 import { listWorkers } from '../../src/db/workers.ts'
-import type { Community } from './world.ts'
-
-/** Number of entries in a published list; the API returns further pages. */
-export const firstPage = 50
+import { firstPage, nextCursor } from './lists.ts'
 
 export interface CommunityMemory {
   receipts: ReceiptTotals | null
 }
 
+export type Community = Awaited<ReturnType<typeof gatherCommunity>>
+
+/** The lists contain the newest entries; the totals count all entries. */
 export async function gatherCommunity(
   { reader }: OpenDatabase,
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },
   memory: CommunityMemory = { receipts: null },
-): Promise<Community> {
+) {
   const page = { limit: firstPage + 1, before: null }
   const newest = await newestEntryAt(reader)
   const newestMs = newest === null ? null : Date.parse(newest)
@@ -56,9 +55,11 @@ export async function gatherCommunity(
     receiptsTotal: totals.total,
     receiptsVerified: totals.verified,
     receiptsNext: nextCursor('receipts', receipts),
+    /** The registered wallets among payers and workers of `receipts`. */
     names: await namedWallets(reader, walletsOf(shown)),
     leaderboard: ranked(standings, asOfMs),
     leaderboardAsOf: isoTime(asOfMs),
+    /** The scores are as of the newest entry, so that only facts change them. */
     leaderboardArchived: ranked(archived, newestMs ?? 0),
     partners: partners.map((partner) => ({
       ...partnerView(partner),
@@ -73,7 +74,7 @@ function scoredAt(newestMs: number | null, nowMs: number): number {
   return Math.max(newestMs ?? 0, Math.floor(nowMs / dayMs) * dayMs)
 }
 
-function ranked(standings: readonly RankedStanding[], atMs: number): Community['leaderboard'] {
+function ranked(standings: readonly RankedStanding[], atMs: number): LeaderboardEntry[] {
   return standings.map((standing, index) => ({
     rank: index + 1,
     wallet: standing.display,
@@ -86,10 +87,4 @@ function ranked(standings: readonly RankedStanding[], atMs: number): Community['
     total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
     last_receipt_at: standing.lastReceiptAt,
   }))
-}
-
-/** Returns null if the first page contains all rows. */
-export function nextCursor(list: string, rows: readonly { readonly seq: number }[]): string | null {
-  const last = rows[firstPage - 1]
-  return rows.length > firstPage && last !== undefined ? encodeCursor(list, last.seq) : null
 }

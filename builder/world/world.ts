@@ -1,24 +1,21 @@
 import type { z } from 'zod'
 
-import type { Dispute } from '../../src/contract/schemas/dispute.ts'
 import type { ExportList } from '../../src/contract/schemas/export.ts'
 import type { Flag } from '../../src/contract/schemas/flag.ts'
-import type { Job, JobIssuer } from '../../src/contract/schemas/job.ts'
-import type { Partner, oathList, tierList } from '../../src/contract/schemas/partner.ts'
+import type { oathList, tierList } from '../../src/contract/schemas/partner.ts'
 import type { ListedPlatform } from '../../src/contract/schemas/platform.ts'
-import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
-import type { LeaderboardEntry, Worker } from '../../src/contract/schemas/worker.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 import type { RailStatus } from '../../src/core/rules/status.ts'
-import type { NamedWallet } from '../../src/db/names.ts'
 import type { RunRecord } from '../../src/db/runs.ts'
 import type { ArticleSource } from './articles.ts'
 import type { AuthoredRail } from './authored-rails.ts'
+import type { Community } from './community.ts'
 import type { DocsSource } from './docs.ts'
+import type { Disputes, Exchange } from './lists.ts'
 import type { PactsWorld } from './pacts.ts'
 import type { ReceiptRun } from './receipt-run.ts'
 
@@ -93,38 +90,7 @@ export interface World {
   readonly agentSkills: ReadonlyMap<string, string>
   readonly signingKeys: SigningKeys
   readonly community: Community
-  readonly exchange: {
-    /** The newest jobs; the totals count all jobs. */
-    readonly jobs: readonly Job[]
-    readonly total: number
-    readonly open: number
-    readonly next: string | null
-    readonly receiptsBy: JobIssuer
-  }
+  readonly exchange: Exchange
   readonly pacts: PactsWorld
-  /** Newest first, more than the list shows; the total counts all. */
-  readonly disputes: {
-    readonly newest: readonly Dispute[]
-    readonly total: number
-    readonly next: string | null
-  }
-}
-
-/** The lists contain the newest entries; the totals count all entries. */
-export interface Community {
-  readonly workers: readonly Worker[]
-  readonly workersTotal: number
-  readonly workersNext: string | null
-  readonly receipts: readonly Receipt[]
-  readonly receiptsTotal: number
-  readonly receiptsVerified: number
-  readonly receiptsNext: string | null
-  readonly leaderboard: readonly LeaderboardEntry[]
-  readonly leaderboardAsOf: string
-  /** The scores are as of the newest entry, so that only facts change them. */
-  readonly leaderboardArchived: readonly LeaderboardEntry[]
-  /** The registered wallets among payers and workers of `receipts`. */
-  readonly names: ReadonlyMap<string, NamedWallet>
-  readonly partners: readonly Partner[]
-  readonly partnersTotal: number
+  readonly disputes: Disputes
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 
 import { jobDocuments } from '../../builder/documents/community.ts'
-import { gatherExchange } from '../../builder/world/exchange.ts'
+import { gatherExchange } from '../../builder/world/lists.ts'
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { jobList } from '../../src/contract/schemas/job.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { readStandings } from '../../builder/jobs/dispute-standings.ts'
-import { gatherDisputes } from '../../builder/world/disputes.ts'
+import { gatherDisputes } from '../../builder/world/lists.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'

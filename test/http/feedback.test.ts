@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { withAcceptedSkills } from '../../builder/world/accepted-skills.ts'
+import { withAcceptedSkills } from '../../builder/world/registries.ts'
 import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { listFeedback } from '../../src/db/feedback.ts'
 import { decideProposal, listProposals } from '../../src/db/proposals.ts'

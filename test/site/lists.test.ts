@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { readAssets } from '../../builder/publish/assets.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
-import { gatherExchange } from '../../builder/world/exchange.ts'
+import { gatherExchange } from '../../builder/world/lists.ts'
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putWorker } from '../../src/db/workers.ts'

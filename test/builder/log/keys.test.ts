@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { logKeys } from '../../../builder/log/keys.ts'
 import { sequence } from '../../../builder/log/sequence.ts'
-import { gatherPlatforms } from '../../../builder/world/platforms.ts'
+import { gatherPlatforms } from '../../../builder/world/registries.ts'
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { noteSigner } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
