@@ -3,22 +3,15 @@ import type { Clock } from './deps.ts'
 /** Called when `acquire` must wait. `withdraw` rejects the `acquire`. The returned function runs after the wait. */
 export type OnWait = (withdraw: (reason: Error) => void) => () => void
 
-/** Grants permits in order of arrival. Each granted permit needs one `release`. */
-export interface Semaphore {
-  /** Takes a free permit synchronously. */
-  readonly acquire: (onWait?: OnWait) => Promise<void>
-  readonly release: () => void
-  readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>
-  readonly active: () => number
-  /** Number of permits granted so far. Two equal readings mean that no permit was granted in between. */
-  readonly grants: () => number
-}
+export type Semaphore = ReturnType<typeof createSemaphore>
 
-export function createSemaphore(permits: number): Semaphore {
+/** Grants permits in order of arrival. Each granted permit needs one `release`. */
+export function createSemaphore(permits: number) {
   const waiting = new Set<() => void>()
   let active = 0
   let grants = 0
 
+  /** Takes a free permit synchronously. */
   async function acquire(onWait?: OnWait): Promise<void> {
     if (active < permits) {
       active += 1
@@ -52,7 +45,7 @@ export function createSemaphore(permits: number): Semaphore {
   return {
     acquire,
     release,
-    run: async (work) => {
+    run: async <Result>(work: () => Promise<Result>): Promise<Result> => {
       await acquire()
       try {
         return await work()
@@ -61,6 +54,7 @@ export function createSemaphore(permits: number): Semaphore {
       }
     },
     active: () => active,
+    /** Number of permits granted so far. Two equal readings mean that no permit was granted in between. */
     grants: () => grants,
   }
 }

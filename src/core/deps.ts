@@ -19,9 +19,6 @@ export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Respons
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-export interface Log {
-  readonly debug: (message: string, fields?: LogFields) => void
-  readonly info: (message: string, fields?: LogFields) => void
-  readonly warn: (message: string, fields?: LogFields) => void
-  readonly error: (message: string, fields?: LogFields) => void
-}
+export type Log = Readonly<
+  Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>
+>

@@ -6,6 +6,7 @@
  *               │             │                └─14 days without an answer, accepted automatically→ accepted
  *               └─cancel, expire─┘→ cancelled, expired
  */
+import { entriesOf } from './entries.ts'
 import { dayMs } from './time.ts'
 
 export const jobStatuses = [
@@ -18,18 +19,6 @@ export const jobStatuses = [
   'expired',
 ] as const
 export type JobStatus = (typeof jobStatuses)[number]
-
-export const jobEvents = [
-  'post',
-  'bid',
-  'award',
-  'deliver',
-  'accept',
-  'dispute',
-  'cancel',
-  'expire',
-] as const
-export type JobEvent = (typeof jobEvents)[number]
 
 export const jobExchange = { platform: 'job-exchange', rail: 'job_exchange' } as const
 export const noPaymentReason =
@@ -90,7 +79,10 @@ const rules = {
     who: 'a job expires only by its deadline',
     moves: { open: 'expired', awarded: 'expired' },
   },
-} as const satisfies Record<JobEvent, Rule>
+} as const satisfies Record<string, Rule>
+
+export const jobEvents = entriesOf(rules).map(([event]) => event)
+export type JobEvent = keyof typeof rules
 
 export const maxDeadlineMs = 365 * dayMs
 

@@ -168,25 +168,13 @@ export function excessText(limit: Quota & { readonly burst?: number | null }): s
   return `More than ${quota} ${what} in ${window} per ${per}; ${advice}`
 }
 
-export interface LimitDecision {
-  readonly allowed: boolean
-  /** Units left after the request. */
-  readonly remaining: number
-  readonly retryAfterMs: number
-  readonly resetMs: number
-  readonly next: number
-}
+export type LimitDecision = ReturnType<typeof decide>
 
 /**
  * `stored` is `next` of the previous decision. For an unknown key, pass any value up to `emptyValue`. Rates follow the
  * generic cell rate algorithm (ITU-T I.371) and store the theoretical arrival time in milliseconds.
  */
-export function decide(
-  policy: LimitPolicy,
-  stored: number,
-  nowMs: number,
-  cost = 1,
-): LimitDecision {
+export function decide(policy: LimitPolicy, stored: number, nowMs: number, cost = 1) {
   const { quota, burst } = policy
   const emptyMs = emptyValue(policy, nowMs)
   const unit = unitOf(policy)
@@ -197,6 +185,7 @@ export function decide(
     const retryAfterMs = burst === null ? endMs - nowMs : -spare
     return { allowed: false, remaining: 0, retryAfterMs, resetMs: endMs - nowMs, next: stored }
   }
+  /** Units left after the request. */
   const remaining = Math.floor(spare / unit)
   return { allowed: true, remaining, retryAfterMs: 0, resetMs: endMs - nowMs, next }
 }

@@ -20,20 +20,17 @@ export interface LogDeps {
   readonly defer: (flush: () => void) => void
 }
 
-export interface LineLog extends Log {
-  /** Lets callers skip building lines that would be dropped. */
-  readonly isEnabled: (level: LineLevel) => boolean
-  /** Writes buffered lines; call before the process exits. */
-  readonly flush: () => void
-}
+export type LineLog = ReturnType<typeof createLog>
 
-export function createLog({ level, now, write, defer }: LogDeps): LineLog {
+export function createLog({ level, now, write, defer }: LogDeps) {
   let held = ''
+  /** Writes buffered lines; call before the process exits. */
   const flush = (): void => {
     const lines = held
     held = ''
     if (lines !== '') write(lines)
   }
+  /** Lets callers skip building lines that would be dropped. */
   const isEnabled = (line: LineLevel): boolean => levels[line] >= levels[level]
   const at =
     (line: LineLevel): Log['info'] =>

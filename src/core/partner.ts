@@ -87,24 +87,12 @@ export interface Extension {
  * Starts a paid tier now, or continues it from its end, even within the grace period. The rest of the time of another
  * tier counts at the rate paid for it, rounded up to a millisecond.
  */
-export function extended(
-  subscription: PartnerSubscription,
-  bought: Extension,
-  nowMs: number,
-): {
-  readonly subscription: PartnerSubscription
-  readonly fromMs: number
-  readonly untilMs: number
-} {
+export function extended(subscription: PartnerSubscription, bought: Extension, nowMs: number) {
   return withTime(subscription, bought, { rateMicroUsdc: bought.priceMicroUsdc, nowMs })
 }
 
 /** Adds time that is worth nothing in another tier. It starts now, or at the end of the tier. */
-export function granted(
-  subscription: PartnerSubscription,
-  given: Extension,
-  nowMs: number,
-): ReturnType<typeof extended> {
+export function granted(subscription: PartnerSubscription, given: Extension, nowMs: number) {
   const current = subscriptionAt(subscription, nowMs)
   const start = current.status === 'past_due' ? { ...current, renewsAtMs: nowMs } : current
   return withTime(start, given, { rateMicroUsdc: 0, nowMs })
@@ -114,7 +102,7 @@ function withTime(
   subscription: PartnerSubscription,
   { tier, priceMicroUsdc, addedMs }: Extension,
   { rateMicroUsdc, nowMs }: { readonly rateMicroUsdc: number; readonly nowMs: number },
-): ReturnType<typeof extended> {
+) {
   const current = subscriptionAt(subscription, nowMs)
   const { status, renewsAtMs } = current
   const endMs = status === 'active' || status === 'past_due' ? renewsAtMs : null
@@ -127,8 +115,15 @@ function withTime(
   const allMs = untilMs - nowMs
   const value = BigInt(restMs) * BigInt(restRate) + BigInt(allMs - restMs) * BigInt(rateMicroUsdc)
   const rate = Number(value / BigInt(allMs))
-  const paid = { tier, renewsAtMs: untilMs, rateMicroUsdc: rate, onExpiry: 'renewal' } as const
-  return { subscription: { ...current, ...paid, status: 'active' }, fromMs, untilMs }
+  const paid: PartnerSubscription = {
+    ...current,
+    tier,
+    status: 'active',
+    renewsAtMs: untilMs,
+    rateMicroUsdc: rate,
+    onExpiry: 'renewal',
+  }
+  return { subscription: paid, fromMs, untilMs }
 }
 
 /** Deducts the value of a reversed payment, at most the remaining time. */

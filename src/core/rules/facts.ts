@@ -19,7 +19,12 @@ export interface PaymentFacts {
   /** Wallets that are listed as hubs or were tested. A wallet without an entry links nobody. */
   readonly wallets: ReadonlyMap<string, WalletFacts>
   /** Null: without look-ups. */
-  readonly lookedUp: LookedUpWallets | null
+  readonly lookedUp: {
+    /** Everything that these received is known, from 30 days before their first payment. */
+    readonly payers: ReadonlySet<string>
+    /** Everything that these sent is known, from their first payment; includes collectors. */
+    readonly payees: ReadonlySet<string>
+  } | null
 }
 
 export interface PaymentSum {
@@ -67,11 +72,4 @@ export interface WalletFacts {
   readonly ageDays: number | null
   readonly recipients: number | null
   readonly contract: boolean | null
-}
-
-export interface LookedUpWallets {
-  /** Everything that these received is known, from 30 days before their first payment. */
-  readonly payers: ReadonlySet<string>
-  /** Everything that these sent is known, from their first payment; includes collectors. */
-  readonly payees: ReadonlySet<string>
 }

@@ -2,7 +2,7 @@
 import { fromBase64, toBase64 } from '../base64.ts'
 import { hashLength } from './merkle.ts'
 import { formatKey, parseNote, signaturesBy } from './note.ts'
-import type { NoteKey, NoteSignature } from './note.ts'
+import type { NoteKey } from './note.ts'
 
 export interface Checkpoint {
   readonly origin: string
@@ -43,10 +43,7 @@ export function readSignedCheckpoint(
   note: string,
   log: NoteKey,
   witnesses: readonly NoteKey[] = [],
-): {
-  readonly checkpoint: OpenedCheckpoint
-  readonly signatures: readonly (NoteSignature & { readonly key: NoteKey })[]
-} {
+) {
   const parsed = parseNote(note)
   const checkpoint = parsed === null ? null : parseCheckpoint(parsed.text)
   if (parsed === null || checkpoint === null) throw new NoteError('this is not a signed checkpoint')
@@ -62,7 +59,8 @@ export function readSignedCheckpoint(
   const cosigned = signed
     .slice(1)
     .flatMap((list) => list.slice(0, 1).map(({ key, time }) => ({ key, time: time ?? 0 })))
-  return { checkpoint: { ...checkpoint, note, cosigned }, signatures: signed.flat() }
+  const opened: OpenedCheckpoint = { ...checkpoint, note, cosigned }
+  return { checkpoint: opened, signatures: signed.flat() }
 }
 
 export function badSignature(key: NoteKey): NoteError {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import { canonicalize } from '../canonical-json.ts'
+import { entriesOf } from '../entries.ts'
 
 const utf8 = new TextEncoder()
 const fromUtf8 = new TextDecoder()
@@ -11,21 +12,8 @@ const index = z.int().min(0)
 /** The length of an entry is stored in two bytes. */
 const maxEntryBytes = 65_535
 
-export const logEntryKind = z.enum([
-  'receipt',
-  'check',
-  'reputation',
-  'poll',
-  'snapshot',
-  'flag',
-  'transition',
-  'dispute',
-  'key',
-])
-export type LogEntryKind = z.infer<typeof logEntryKind>
-
 /** The input of `sha256`: the bytes of a document, or the canonical JSON of anything else. */
-export const loggedText: Readonly<Record<LogEntryKind, string>> = {
+export const loggedText = {
   receipt: '`content` of `GET /api/v1/receipts/{id}`: the receipt with its signatures',
   check:
     '`onchain` of `GET /api/v1/receipts/{id}` with `receipt_id`, whenever it changes: the verdict on the payment',
@@ -36,7 +24,10 @@ export const loggedText: Readonly<Record<LogEntryKind, string>> = {
   transition: 'an event `rail_transition` of `GET /api/v1/alerts/feed`',
   dispute: 'the step of the dispute',
   key: '`owner` and `public_key`, and `revoked_at` if the entry revokes the key; `GET /api/v1/platforms`, `/.well-known/signing-keys.json` and the workers list the keys',
-}
+} as const satisfies Readonly<Record<string, string>>
+
+export const logEntryKind = z.enum(entriesOf(loggedText).map(([kind]) => kind))
+export type LogEntryKind = keyof typeof loggedText
 
 const common = {
   v: z.literal(1),

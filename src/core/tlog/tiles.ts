@@ -81,25 +81,21 @@ export async function growTiles(
   readTile: ReadTile,
 ): Promise<readonly (Tile & { readonly hashes: Uint8Array })[]> {
   const grown: (Tile & { readonly hashes: Uint8Array })[] = []
-  let [level, known, added] = [0, size, leaves]
-  while (added.length > 0) {
-    const above: Uint8Array[] = []
-    const count = known + added.length
-    for (let at = Math.floor(known / tileWidth); at * tileWidth < count; at += 1) {
-      const start = at * tileWidth
-      const held = Math.max(0, known - start)
-      const width = Math.min(tileWidth, count - start)
-      const hashes = new Uint8Array(width * hashLength)
-      if (held > 0) {
-        const present = await readTile({ level, at, width: held })
-        hashes.set(present.subarray(0, held * hashLength))
-      }
-      const fresh = added.slice(start + held - known, start + width - known)
-      for (const [place, hash] of fresh.entries()) hashes.set(hash, (held + place) * hashLength)
-      grown.push({ level, at, width, hashes })
-      if (width === tileWidth) above.push(subtreeRoot(hashes))
+  const added = [[...leaves]]
+  for (const tile of newTiles(size, size + leaves.length)) {
+    const { level, at, width } = tile
+    const known = Math.floor(size / tileWidth ** level)
+    const start = at * tileWidth
+    const held = Math.max(0, known - start)
+    const hashes = new Uint8Array(width * hashLength)
+    if (held > 0) {
+      const present = await readTile({ level, at, width: held })
+      hashes.set(present.subarray(0, held * hashLength))
     }
-    ;[level, known, added] = [level + 1, Math.floor(known / tileWidth), above]
+    const fresh = added[level]?.slice(start + held - known, start + width - known) ?? []
+    for (const [place, hash] of fresh.entries()) hashes.set(hash, (held + place) * hashLength)
+    grown.push({ ...tile, hashes })
+    if (width === tileWidth) (added[level + 1] ??= []).push(subtreeRoot(hashes))
   }
   return grown
 }
