@@ -6,12 +6,17 @@ import type { EvmChainName } from '../../src/chain/chains.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { transferTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { readChunk, readLogs, walletFilters } from './logs.ts'
+import { readChunk, readLogs, selectors, walletFilters } from './logs.ts'
 import type { DecodedLog, LogFilter, ReadLogs } from './logs.ts'
 
-const transferEvents = parseAbi([
+export const transferEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
+/** EIP-3009. */
+export const authorizationEvents = parseAbi([
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+export const [authorizationTopic = '0x'] = selectors(authorizationEvents)
 
 export type UsdcTransfer = ReturnType<typeof transfersOf>[number]
 

@@ -1,15 +1,16 @@
 /** PACT escrow on Arbitrum: approved and released pacts, valued by the PACT that left the escrow. */
-import { formatUnits, parseAbi, toEventSelector } from 'viem'
+import { formatUnits, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
-import { addressTopic } from '../../src/core/abi.ts'
+import { addressTopic, transferTopic } from '../../src/core/abi.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { decodePact, getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowPact } from '../../src/core/pact/escrow.ts'
 import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
+import { transferEvents } from '../chain/usdc-transfers.ts'
 import { defineRail } from './adapter.ts'
 import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
@@ -23,10 +24,7 @@ export const escrowEvents = parseAbi([
   'event PactApproved(uint256 indexed pactId, address indexed creator)',
   'event PactReleased(uint256 indexed pactId, address indexed recipient, uint256 amount)',
 ])
-const tokenEvents = parseAbi([
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-])
-const pactEvents = [...escrowEvents, ...tokenEvents] as const
+const pactEvents = [...escrowEvents, ...transferEvents] as const
 type Parties = Pick<EscrowPact, 'creator' | 'recipient'>
 type PactLog = DecodedLog<typeof pactEvents>
 type Stream = 'payments' | 'created'
@@ -107,7 +105,7 @@ export const pact = defineRail({
         { addresses: [escrow], topics: [selectors(escrowEvents)] },
         {
           addresses: [pactEscrow.token],
-          topics: [tokenEvents.map(toEventSelector), [addressTopic(escrow)]],
+          topics: [[transferTopic], [addressTopic(escrow)]],
         },
       ],
       toPayouts: chunkPayouts,

@@ -1,15 +1,17 @@
 /** x402 on EVM chains: USDC received by the wallets that the Bazaar lists as sellers. */
-import { parseAbi, toEventSelector } from 'viem'
+import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 import { z } from 'zod'
 
 import { chains } from '../../src/chain/chains.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { address } from '../../src/chain/values.ts'
+import { transferTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { SourceError } from '../../src/outbound/http.ts'
 import { readChunk, selectors, walletFilters } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
+import { authorizationEvents, authorizationTopic, transferEvents } from '../chain/usdc-transfers.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
@@ -20,13 +22,7 @@ import type { Payout } from './payouts.ts'
 import { firstKeptHour } from './window.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
-export const usdcEvents = parseAbi([
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
-])
-const [transferEvent, authorizationEvent] = usdcEvents
-const transferTopic = toEventSelector(transferEvent)
-const authorizationTopic = toEventSelector(authorizationEvent)
+export const usdcEvents = [...transferEvents, ...authorizationEvents] as const
 /** Contracts that settle payments with Permit2 for the schemes `exact` and `upto`, with one address on all chains: @x402/evm, coinbase/x402 contracts/evm. */
 export const permit2Proxies: readonly Address[] = [
   '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',

@@ -8,14 +8,9 @@ import type { Session } from '../session.ts'
 import type { DoctorCheck, DoctorContext, DoctorResult } from './doctor/check.ts'
 import { databaseChecks } from './doctor/database.ts'
 import { fileChecks } from './doctor/files.ts'
-import { publishedChecks } from './doctor/published.ts'
 import { databasePath, openExisting, settingsOf } from './settings.ts'
 
-export const doctorChecks: readonly DoctorCheck[] = [
-  ...databaseChecks,
-  ...fileChecks,
-  ...publishedChecks,
-]
+export const doctorChecks: readonly DoctorCheck[] = [...databaseChecks, ...fileChecks]
 
 /** A running builder may change what a check reads, so a bad result is checked again. */
 const MAX_ATTEMPTS = 3

@@ -4,13 +4,23 @@ import { issuerOf, loadExchangeKeys, rotateExchangeKey } from '../../../src/auth
 import { loadKeyFile } from '../../../src/auth/key-file.ts'
 import { loadKeyedHash } from '../../../src/auth/keyed-hash.ts'
 import { logKeyFile } from '../../../src/auth/notes.ts'
-import { loadKeys } from '../../../src/auth/service-keys.ts'
-import { LockedError } from '../../../src/db/sqlite3/file-lock.ts'
+import {
+  OWNER_ONLY,
+  SIGNING_KEYS_FILE,
+  loadKeys,
+  newKey,
+  openKeys,
+  readKeyFile,
+  serialise,
+} from '../../../src/auth/service-keys.ts'
+import type { KeyFile, Keys } from '../../../src/auth/service-keys.ts'
+import { isoTime } from '../../../src/core/time.ts'
+import { LockedError, withFileLock } from '../../../src/db/sqlite3/file-lock.ts'
+import { replaceFile } from '../../../src/files/durable.ts'
 import { keyMakerOf } from '../../../src/runtime/runtime.ts'
 import { UsageError } from '../input.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
-import { rotateKey } from './rotate-key.ts'
 import { logAct, settingsOf } from './settings.ts'
 
 const columns = ['kid', 'status', 'created_at', 'retired_at', 'public_key']
@@ -37,6 +47,24 @@ export async function rotateSigningKey(session: Session): Promise<void> {
   await logAct(session, settingsOf(session), { command: 'keys rotate', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
   session.warn('A running builder signs with the new key from its next build, within a minute.\n')
+}
+
+/** Retires the active key, which running processes use until they reload. @throws LockedError */
+export async function rotateKey(options: {
+  readonly dir: string
+  readonly nowMs: number
+  readonly keys?: 'create' | 'required'
+}): Promise<Keys> {
+  await loadKeys(options)
+  const path = join(options.dir, SIGNING_KEYS_FILE)
+  return await withFileLock(`${path}.lock`, async () => {
+    const { active, retired } = await readKeyFile(path)
+    const { private_key_pem: _, ...published } = active
+    const old = { ...published, retired_at: isoTime(options.nowMs) }
+    const next: KeyFile = { active: newKey(options.nowMs, active), retired: [old, ...retired] }
+    await replaceFile(path, serialise(next), OWNER_ONLY)
+    return openKeys(next)
+  })
 }
 
 export async function rotateExchange(session: Session): Promise<void> {

@@ -1,10 +1,15 @@
 /** Reads USDC transfers on Base, with the authorization of each. */
-import { getAddress, parseAbi } from 'viem'
+import { getAddress } from 'viem'
 
-import { readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
+import { readChunk, readLogs, walletFilters } from '../../../builder/chain/logs.ts'
+import {
+  authorizationEvents,
+  authorizationTopic,
+  transferEvents,
+} from '../../../builder/chain/usdc-transfers.ts'
 import type { ChainReader } from '../../../src/chain/reader.ts'
 import { paymentAsset } from '../../../src/contract/x402.ts'
-import { addressTopic } from '../../../src/core/abi.ts'
+import { transferTopic } from '../../../src/core/abi.ts'
 
 export interface ReceivedTransfer {
   readonly txHash: string
@@ -15,12 +20,6 @@ export interface ReceivedTransfer {
   readonly nonce: string | null
 }
 
-const transferAbi = parseAbi([
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-])
-const usedAbi = parseAbi([
-  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
-])
 /** The largest range of blocks that public nodes accept in one call. */
 const CHUNK_BLOCKS = 2000
 
@@ -36,11 +35,10 @@ export async function transfersTo(
   const { receivers, fromBlock, toBlock } = range
   const token = getAddress(paymentAsset.address)
   const found: ReceivedTransfer[] = []
-  const to = [...receivers].map(addressTopic)
   await readLogs({
     reader,
-    abi: transferAbi,
-    filters: [{ addresses: [token], topics: [selectors(transferAbi), null, to] }],
+    abi: transferEvents,
+    filters: walletFilters(token, transferTopic, [...receivers], 'second'),
     fromBlock,
     toBlock,
     chunkBlocks: CHUNK_BLOCKS,
@@ -48,17 +46,9 @@ export async function transfersTo(
     onChunk: async (chunk) => {
       if (chunk.logs.length === 0) return
       const payers = new Set(chunk.logs.map(({ event }) => event.args.from))
-      const used = await readChunk(
-        {
-          reader,
-          abi: usedAbi,
-          filters: [
-            { addresses: [token], topics: [selectors(usedAbi), [...payers].map(addressTopic)] },
-          ],
-        },
-        chunk.fromBlock,
-        chunk.toBlock,
-      )
+      const filters = walletFilters(token, authorizationTopic, [...payers], 'first')
+      const read = { reader, abi: authorizationEvents, filters }
+      const used = await readChunk(read, chunk.fromBlock, chunk.toBlock)
       // The token logs `AuthorizationUsed` directly before the transfer.
       const nonces = new Map(
         used.logs.map(({ txHash, logIndex, event }) => [`${txHash}:${logIndex + 1}`, event.args]),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as noble from '@noble/ed25519'
 import { beforeEach, expect, test } from 'vitest'
 
-import { rotateKey } from '../../../scripts/cli/admin/rotate-key.ts'
+import { rotateKey } from '../../../scripts/cli/admin/keys.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { followKeys, verifyDocument } from '../../../src/client/verify.ts'
 import { signingKeys } from '../../../src/contract/schemas/service.ts'
