@@ -21,11 +21,7 @@ import type { JobResult } from './run-job.ts'
 import { attempt } from './webhook-attempt.ts'
 import type { WebhookDeps } from './webhook-attempt.ts'
 
-interface WebhookRound {
-  readonly delivered: number
-  readonly failed: number
-  readonly dead: number
-}
+const noneYet = { delivered: 0, failed: 0, dead: 0 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
@@ -50,7 +46,7 @@ const cleanEveryMs = hourMs
 export function createWebhooks(deps: WebhookDeps) {
   const { database, clock, signal } = deps
   let cleanedAtMs = Number.NEGATIVE_INFINITY
-  let totals = { delivered: 0, failed: 0, dead: 0 }
+  let totals = { ...noneYet }
   const errors: unknown[] = []
   const slowParties = new Set<string>()
   const fair = createFairLanes<LaneItem & DueSubscription>(lanes, async (subscription) => {
@@ -74,7 +70,7 @@ export function createWebhooks(deps: WebhookDeps) {
     /** Resolves when no attempt runs. */
     settled: fair.idle,
     /** Ends after `roundMs` at the latest; running attempts continue, and count in the next round. */
-    run: async (): Promise<WebhookRound> => {
+    run: async (): Promise<typeof noneYet> => {
       await fillOutbox(deps)
       const due = await dueSubscriptions(database.reader, isoTime(clock.now()))
       fair.offer(due.map((one) => inLanes(one, slowParties.has(one.wallet))))
@@ -88,7 +84,7 @@ export function createWebhooks(deps: WebhookDeps) {
         await database.write((tx) => dropDeliveriesBefore(tx, before))
       }
       const ended = totals
-      totals = { delivered: 0, failed: 0, dead: 0 }
+      totals = { ...noneYet }
       return ended
     },
   }
@@ -155,7 +151,7 @@ async function lease(
   return await database.write((tx) => leaseDelivery(tx, subscription, times))
 }
 
-export function deliveryResult({ delivered, failed, dead }: WebhookRound): JobResult {
+export function deliveryResult({ delivered, failed, dead }: typeof noneYet): JobResult {
   const parts = [
     delivered === 0 ? null : `${delivered} delivered`,
     failed === 0 ? null : `${failed} failed and will be retried`,

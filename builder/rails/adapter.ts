@@ -55,21 +55,14 @@ export interface RailAdapter<Evidence> {
   readonly counters?: (evidence: Evidence) => Counters
 }
 
-export interface AnyRailAdapter extends Required<
-  Pick<RailAdapter<unknown>, 'rail' | 'rule' | 'hosts' | 'chains'>
-> {
-  readonly read: (ctx: AdapterContext) => Promise<unknown>
-  readonly measure: (ctx: AdapterContext) => Promise<Measured>
-  /** The same from what `measure` read. */
-  readonly recompute: (reading: unknown, lookedUp: object, window: Window) => Measured
-}
+export type AnyRailAdapter = ReturnType<typeof defineRail<unknown>>
 
 interface Measured {
   readonly measurement: Measurement
   readonly counters: Counters
 }
 
-export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAdapter {
+export function defineRail<Evidence>(adapter: RailAdapter<Evidence>) {
   const { rail, rule, read, hosts = [], chains = [], lookUps } = adapter
   const reduce = (reading: Evidence, window: Window): Measured => {
     const { figures, removed30d = {}, notes, ...rest } = adapter.reduce(reading, window)
@@ -87,7 +80,7 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAda
     hosts,
     chains,
     read,
-    measure: async (ctx) => {
+    measure: async (ctx: AdapterContext): Promise<Measured> => {
       const reading = await read(ctx)
       ctx.evidence.setReading(reading, chains.length > 0)
       const { measurement: reduced, counters } = reduce(reading, ctx.window)
@@ -98,7 +91,8 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAda
       await ctx.evidence.list('looked_up', () => ({ transfers, wallets, lookedUp }))
       return { measurement, counters }
     },
-    recompute: (reading, lookedUp, window) => {
+    /** The same from what `measure` read. */
+    recompute: (reading: unknown, lookedUp: object, window: Window): Measured => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `measure` packed it
       const { measurement, counters } = reduce(reading as Evidence, window)
       const facts = measurement.facts && { ...measurement.facts, ...lookedUp }

@@ -42,13 +42,10 @@ export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   ) => Promise<ChunkPayouts<Stream>>
 }
 
-interface AggregatedStream {
-  readonly buckets: readonly PayoutHour[]
-  readonly lastPayoutAtMs: number | null
-}
-
 export interface AggregatedLogs<Stream extends string> {
-  readonly streams: Readonly<Record<Stream, AggregatedStream>>
+  readonly streams: Readonly<
+    Record<Stream, { buckets: readonly PayoutHour[]; lastPayoutAtMs: number | null }>
+  >
   readonly evidence: readonly EvidencePointer[]
 }
 

@@ -14,19 +14,13 @@ const maxPayers = 256
 const maxPayees = 64
 const maxCollectors = 32
 
-export interface ChosenWallets {
-  readonly payers: readonly string[]
-  /** Collectors included. */
-  readonly payees: readonly string[]
-  /** Wallets that may link others, the largest first. */
-  readonly toTest: readonly string[]
-}
+export type ChosenWallets = ReturnType<typeof chooseWallets>
 
 export function chooseWallets(
   payments: readonly WalletFlow[],
   transfers: readonly WalletFlow[],
   isHub: (wallet: string) => boolean,
-): ChosenWallets {
+) {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
   const isOutside = (wallet: string) =>
     !paid.has(wallet) && !earned.has(wallet) && !listedHubs.has(wallet)
@@ -45,7 +39,9 @@ export function chooseWallets(
   const collectors = largestFirst(sumsBy(collecting, 'to')).filter((wallet) => !isHub(wallet))
   return {
     payers: largestFirst(paid).slice(0, maxPayers),
+    /** Collectors included. */
     payees: [...largestFirst(earned).slice(0, maxPayees), ...collectors.slice(0, maxCollectors)],
+    /** Wallets that may link others, the largest first. */
     toTest: largestFirst(linking).filter(isOutside),
   }
 }

@@ -3,13 +3,6 @@ import { z } from 'zod'
 import { SourceError } from '../../src/outbound/http.ts'
 import type { SolanaTransaction } from './solana-rpc.ts'
 
-/** A token transfer between owners. Addresses are case-sensitive. */
-export interface SolanaTransfer {
-  readonly from: string
-  readonly to: string
-  readonly units: bigint
-}
-
 const baseUnits = z.string().regex(/^\d{1,20}$/)
 
 /** SPL Token: `transferChecked` has mint and tokenAmount; `transfer` has amount only. */
@@ -32,8 +25,8 @@ export function feePayerOf(transaction: SolanaTransaction): string {
   return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
 }
 
-/** Returns transfers between owners of token accounts; the balances before and after name owner and mint. */
-export function transfersOf(transaction: SolanaTransaction, mint: string): SolanaTransfer[] {
+/** Returns transfers between owners of token accounts, whose addresses are case-sensitive; the balances before and after name owner and mint. */
+export function transfersOf(transaction: SolanaTransaction, mint: string) {
   const { meta } = transaction
   const { accountKeys, instructions } = transaction.transaction.message
   const accounts = new Map<string, { readonly owner: string | null; readonly mint: string }>()

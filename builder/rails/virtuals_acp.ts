@@ -58,12 +58,12 @@ type Stream = 'escrow' | 'payments' | 'jobs'
 
 /** The record of a v1 job names its token; the zero address stands for the token of the contract. */
 const acpV1Views = parseAbi([
-  'function paymentToken() view returns (address)',
   'function jobs(uint256 jobId) view returns (uint256 id, address client, address provider, uint256 budget, uint256 amountClaimed, uint8 phase, uint256 memoCount, uint256 expiredAt, address evaluator, address jobPaymentToken)',
 ])
-const modules = parseAbi([
+const addresses = parseAbi([
   'function jobManager() view returns (address)',
   'function memoManager() view returns (address)',
+  'function paymentToken() view returns (address)',
 ])
 const memoDetails = parseAbi([
   'function payableDetails(uint256 memoId) view returns (address token, uint256 amount, address recipient)',
@@ -90,25 +90,18 @@ interface PaidJob {
   readonly recipient: Address
 }
 
-/** Address of a v2 module, which its operators may replace. */
-async function readModule(
+/** The operators of v2 may replace its modules. */
+async function readAddress(
   reader: ChainReader,
-  functionName: 'jobManager' | 'memoManager',
+  to: Address,
+  functionName: (typeof addresses)[number]['name'],
 ): Promise<Address> {
-  const data = encodeFunctionData({ abi: modules, functionName })
-  const module = await reader.view({ to: routerV2, data }, (returned) =>
-    decodeFunctionResult({ abi: modules, functionName, data: returned }),
+  const data = encodeFunctionData({ abi: addresses, functionName })
+  const found = await reader.view({ to, data }, (returned) =>
+    decodeFunctionResult({ abi: addresses, functionName, data: returned }),
   )
-  if (isAddressEqual(module, zeroAddress)) throw new ChainError(`ACP v2 names no ${functionName}`)
-  return module
-}
-
-async function readPaymentToken(reader: ChainReader, to: Address): Promise<Address> {
-  const functionName = 'paymentToken'
-  const data = encodeFunctionData({ abi: acpV1Views, functionName })
-  return await reader.view({ to, data }, (returned) =>
-    decodeFunctionResult({ abi: acpV1Views, functionName, data: returned }),
-  )
+  if (to !== routerV2 || !isAddressEqual(found, zeroAddress)) return found
+  throw new ChainError(`ACP v2 names no ${functionName}`)
 }
 
 /** Events do not show the token of a fee, and the one of an old job may be outside the blocks that were read. */
@@ -117,11 +110,10 @@ async function readJobV1(
   { defaultToken }: AcpContracts,
   jobId: bigint,
 ): Promise<PaidJob> {
-  const functionName = 'jobs'
-  const data = encodeFunctionData({ abi: acpV1Views, functionName, args: [jobId] })
+  const data = encodeFunctionData({ abi: acpV1Views, args: [jobId] })
   const [, client, provider, , , , , , , token] = await reader.view(
     { to: acpV1, data },
-    (returned) => decodeFunctionResult({ abi: acpV1Views, functionName, data: returned }),
+    (returned) => decodeFunctionResult({ abi: acpV1Views, data: returned }),
   )
   const isDefault = isAddressEqual(token, zeroAddress)
   return { client, provider, recipient: provider, token: isDefault ? defaultToken : token }
@@ -244,10 +236,11 @@ export const virtualsAcp = defineRail({
   read: async (ctx) => {
     const reader = ctx.chain('base')
     const at = {
-      jobManager: await readModule(reader, 'jobManager'),
-      memoManager: await readModule(reader, 'memoManager'),
-      defaultToken: await readPaymentToken(reader, acpV1),
-      escrowToken: await readPaymentToken(reader, escrow),
+      jobManager: await readAddress(reader, routerV2, 'jobManager'),
+      memoManager: await readAddress(reader, routerV2, 'memoManager'),
+      /** Token of v1 jobs that name none. */
+      defaultToken: await readAddress(reader, acpV1, 'paymentToken'),
+      escrowToken: await readAddress(reader, escrow, 'paymentToken'),
     }
     return await aggregateLogs<typeof acpEvents, Stream>(ctx, {
       chain: 'base',

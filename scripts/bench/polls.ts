@@ -72,18 +72,13 @@ function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): Any
   }
 }
 
-/** Volume has a weekly and a yearly wave; some rails pause for a season. */
 function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measurement {
-  const day = Math.floor(endMs / dayMs)
-  const phase = noise(rail) * 2 * Math.PI
-  const season = Math.sin((2 * Math.PI * day) / 365 + phase)
-  const isPaused = noise(`${rail} pauses`) < 0.15 && season > 0.5
-  const wave = 1 + 0.3 * season + 0.05 * Math.sin((2 * Math.PI * day) / 7)
-  const volumeUsdc = isPaused ? 0 : sizeUsdc * wave * (0.95 + 0.1 * noise(`${rail} ${day}`))
+  const ofDay = noise(`${rail} ${Math.floor(endMs / dayMs)}`)
+  const volumeUsdc = sizeUsdc * (0.7 + 0.6 * ofDay)
   const tpv30dMicroUsdc = Math.round(volumeUsdc * 1_000_000)
   const tpv7dMicroUsdc = Math.round(tpv30dMicroUsdc * 0.23)
-  const workers = isPaused ? 0 : Math.ceil(Math.sqrt(volumeUsdc) * (0.5 + noise(`${rail} workers`)))
-  const creators = isPaused ? 0 : Math.ceil(workers * (0.4 + noise(`${rail} creators`)))
+  const workers = Math.ceil(Math.sqrt(volumeUsdc))
+  const creators = Math.ceil(workers * (0.4 + noise(`${rail} creators`)))
   const incomes = Array.from(
     { length: workers },
     (_, at) => ((3 * tpv30dMicroUsdc) / workers) * ((at + 0.5) / workers) ** 2,
@@ -98,14 +93,12 @@ function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measu
       tpv7dRawMicroUsdc: Math.round(tpv7dMicroUsdc * 1.2),
       uniqueCreators30d: creators,
       uniqueWorkers30d: workers,
-      topWorkerShare: isPaused ? null : 0.1 + 0.6 * noise(`${rail} share`),
+      topWorkerShare: 0.1 + 0.6 * noise(`${rail} share`),
       creatorsWithBudget30d: creators,
       activity30d: workers * 4,
-      lastPayoutAtMs: isPaused
-        ? null
-        : endMs - Math.round(noise(`${rail} ${day} last`) * 20 * hourMs),
+      lastPayoutAtMs: endMs - Math.round(ofDay * 20 * hourMs),
     },
-    removed30d: isPaused ? {} : { 'self transfer': Math.ceil(workers / 5) },
+    removed30d: { 'self transfer': Math.ceil(workers / 5) },
     notes: ['Invented for a benchmark; nothing was read from this rail.'],
     evidence: [],
   }

@@ -60,10 +60,8 @@ export function checkManifests(
     ...unreadable('instance', read.instance),
   ]
   if (!('json' in read.spec) || !('json' in read.instance)) return refused(unread)
-  const version = specVersionOf(read.spec.json)
-  if (version !== null && !knownSpecVersions.includes(version)) {
-    return refused([unknownVersion('specification', version)])
-  }
+  const versions = versionRefusals('specification', read.spec.json)
+  if (versions.length > 0) return refused(versions)
   const spec = pactSpec.safeParse(read.spec.json)
   if (!spec.success) return refused([malformed('specification', firstIssue(spec.error))])
   const instance = read.instance.json
@@ -77,7 +75,7 @@ export function checkManifests(
     spec: spec.data,
     refusals: [
       ...identityRefusals('specification', spec.data, expected),
-      ...versionRefusals(instance),
+      ...versionRefusals('instance', instance),
       ...formRefusals(instance, spec.data),
       ...identityRefusals('instance', instance, expected),
       ...claimRefusals(instance, workHash),
@@ -93,35 +91,27 @@ function refused(
   return { workHash: null, canonicalText: null, spec, refusals, notes: [] }
 }
 
+/** One refusal if the condition holds. */
+function refusalIf(isBad: boolean, code: ManifestRefusalCode, reason: string): ManifestRefusal[] {
+  return isBad ? [{ code, reason }] : []
+}
+
 function unreadable(name: string, read: ReadManifest): ManifestRefusal[] {
-  if ('unreachable' in read) {
-    const reason = `the ${name} cannot be read: ${read.unreachable}`
-    return [{ code: 'manifest_unreachable', reason }]
-  }
-  return 'malformed' in read ? [malformed(name, read.malformed)] : []
+  if ('json' in read) return []
+  if ('malformed' in read) return [malformed(name, read.malformed)]
+  const reason = `the ${name} cannot be read: ${read.unreachable}`
+  return [{ code: 'manifest_unreachable', reason }]
 }
 
 function malformed(name: string, problem: string): ManifestRefusal {
   return { code: 'malformed', reason: `the ${name} is malformed: ${problem}` }
 }
 
-function unknownVersion(name: string, version: string): ManifestRefusal {
-  return {
-    code: 'unknown_spec_version',
-    reason: `the ${name} has version ${version.slice(0, 20)}; known versions: ${knownSpecVersions.join(', ')}`,
-  }
-}
-
-function specVersionOf(json: JsonValue): string | null {
+function versionRefusals(name: string, json: JsonValue): ManifestRefusal[] {
   const version = isJsonObject(json) ? json['spec_version'] : undefined
-  return typeof version === 'string' ? version : null
-}
-
-function versionRefusals(instance: JsonObject): ManifestRefusal[] {
-  const version = specVersionOf(instance)
-  return version === null || knownSpecVersions.includes(version)
-    ? []
-    : [unknownVersion('instance', version)]
+  if (typeof version !== 'string' || knownSpecVersions.includes(version)) return []
+  const reason = `the ${name} has version ${version.slice(0, 20)}; known versions: ${knownSpecVersions.join(', ')}`
+  return [{ code: 'unknown_spec_version', reason }]
 }
 
 function formRefusals(instance: JsonObject, spec: PactSpec): ManifestRefusal[] {
@@ -247,43 +237,26 @@ export async function checkAttestations(
   const seen = new Set<string>()
   const verdicts: (readonly ManifestRefusal[])[] = []
   for (const attestation of attestations) {
+    const { attestation_id: id, work_hash: hash, attested_at: at, signature } = attestation
+    const { workHash, worker, deadlineMs, isSignedBy } = context
+    const isSigned = await isSignedBy(attestationMessage(attestation), signature, worker)
+    const isLate = deadlineMs !== null && (parseTime(at) ?? Infinity) > deadlineMs
     verdicts.push([
-      ...(seen.has(attestation.attestation_id) ? [replay(attestation.attestation_id)] : []),
+      ...refusalIf(
+        seen.has(id),
+        'replay',
+        `the attestation ${id} was submitted before and counts once`,
+      ),
       ...identityRefusals('attestation', attestation, context),
-      ...(attestation.work_hash === context.workHash
-        ? []
-        : [divergence('the attestation states', attestation.work_hash, context.workHash)]),
-      ...lateness(attestation, context.deadlineMs),
-      ...(await signerRefusals(attestation, context)),
+      ...(hash === workHash ? [] : [divergence('the attestation states', hash, workHash)]),
+      ...refusalIf(
+        isLate,
+        'deadline_passed',
+        `attested at ${at}, after the deadline ${isoTime(deadlineMs ?? 0)}`,
+      ),
+      ...refusalIf(!isSigned, 'wrong_signer', `the signature is not by the worker ${worker}`),
     ])
-    seen.add(attestation.attestation_id)
+    seen.add(id)
   }
   return verdicts
-}
-
-function replay(id: string): ManifestRefusal {
-  return { code: 'replay', reason: `the attestation ${id} was submitted before and counts once` }
-}
-
-function lateness(
-  { attested_at: at }: PactAttestation,
-  deadlineMs: number | null,
-): ManifestRefusal[] {
-  const attestedMs = parseTime(at)
-  if (deadlineMs === null || (attestedMs !== null && attestedMs <= deadlineMs)) return []
-  return [
-    {
-      code: 'deadline_passed',
-      reason: `attested at ${at}, after the deadline ${isoTime(deadlineMs)}`,
-    },
-  ]
-}
-
-async function signerRefusals(
-  attestation: PactAttestation,
-  { worker, isSignedBy }: AttestationContext,
-): Promise<ManifestRefusal[]> {
-  const message = attestationMessage(attestation)
-  if (await isSignedBy(message, attestation.signature, worker)) return []
-  return [{ code: 'wrong_signer', reason: `the signature is not by the worker ${worker}` }]
 }

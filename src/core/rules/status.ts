@@ -130,17 +130,11 @@ export interface StatusReason {
   readonly outcome: RuleOutcome
 }
 
-/** Null: no rule decides, since a figure is unknown. */
-export interface StatusDecision {
-  readonly status: RailStatus | null
-  /** In the order of the rules, up to the one that decided. */
-  readonly reasons: readonly StatusReason[]
-}
-
+/** The status is null if no rule decides, since a figure is unknown. The reasons go up to the rule that decided. */
 export function decideStatus(
   { figures: measured, measures }: JudgedFigures,
   basis: StatusBasis,
-): StatusDecision {
+): { readonly status: RailStatus | null; readonly reasons: readonly StatusReason[] } {
   // A rail that makes no payments has no volume, which says nothing about its activity.
   const figures = basis === 'activity' ? { ...measured, tpv30dMicroUsdc: null } : measured
   const judged = { figures, measures }

@@ -8,12 +8,6 @@ export const uniformPayments = 8
 const maxVariation = 0.3
 const meanTolerance = 0.1
 
-interface PayerHabit {
-  readonly count: number
-  readonly sumMicroUsdc: number
-  readonly isRegular: boolean
-}
-
 /** Null unless four fifths of the payers pay about the same sums at about the same intervals. */
 export function findUniformPayers({
   payerHours,
@@ -36,7 +30,7 @@ export function findUniformPayers({
   return { payers: often.length, meanMicroUsdc: Math.round(mean), sumMicroUsdc }
 }
 
-function habitOf(hours: readonly PayerHour[]): PayerHabit {
+function habitOf(hours: readonly PayerHour[]) {
   const times = hours
     .flatMap(({ hour, count }) => Array.from({ length: count }, () => hour))
     .sort((a, b) => a - b)
