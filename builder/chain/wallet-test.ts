@@ -1,8 +1,8 @@
+/** Tests whether a wallet looks like an exchange, a bridge or a shop: it is old and pays many recipients. */
 import { chains } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { hexData, parseResult } from '../../src/chain/values.ts'
-/** Tests whether a wallet looks like an exchange, a bridge or a shop: it is old and pays many recipients. */
 import { dayMs, secondMs } from '../../src/core/time.ts'
 import { readTransfers, transferFilters, usdcChunkBlocks } from './usdc-transfers.ts'
 

@@ -1,3 +1,4 @@
+/** Reads the logs of a rail, from the end of the last poll to the settled head, and aggregates them by hour. */
 import type { Abi } from 'viem'
 import { z } from 'zod'
 
@@ -5,7 +6,6 @@ import { chains } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
-/** Reads the logs of a rail, from the end of the last poll to the settled head, and aggregates them by hour. */
 import { addTo } from '../../src/core/rules/flows.ts'
 import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
 import { readLogs } from '../chain/logs.ts'

@@ -1,11 +1,11 @@
-import { chains, rpcSettingOf } from '../../src/chain/chains.ts'
-import type { EvmChainName } from '../../src/chain/chains.ts'
-import { ChainError } from '../../src/chain/errors.ts'
-import type { ChainReader } from '../../src/chain/reader.ts'
 /**
  * Reads who funds the payers of a rail and where its payees send their income: USDC transfers to payers, and from payees and
  * their collectors. The requests of a poll are limited; the progress is stored, and the next poll continues.
  */
+import { chains, rpcSettingOf } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
+import { ChainError } from '../../src/chain/errors.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
 import type { Measurement } from '../../src/core/figures.ts'
 import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
 import { addTo, sumFlows } from '../../src/core/rules/flows.ts'

@@ -1,3 +1,4 @@
+/** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
 import { z } from 'zod'
 
 import { railStatus, statusReason } from '../../src/contract/schemas/rail.ts'
@@ -6,7 +7,6 @@ import { evidencePointer, unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
-/** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
 import { parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
 import type { NewRecordOf } from '../../src/db/rows.ts'

@@ -1,7 +1,7 @@
+/** Repeats the reads of one turn of a poll, with the same lists and memory. */
 import type { AdapterContext, AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import type { Payout } from '../../builder/rails/payouts.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
-/** Repeats the reads of one turn of a poll, with the same lists and memory. */
 import type { RpcClientOptions } from '../../src/chain/json-rpc.ts'
 import { createChainReader } from '../../src/chain/reader.ts'
 import type { LogInput } from '../../src/core/evidence.ts'

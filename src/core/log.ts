@@ -1,5 +1,5 @@
-import type { Log, LogFields } from './deps.ts'
 /** JSON lines: `time`, `level` and `message` first, then the fields. */
+import type { Log, LogFields } from './deps.ts'
 import { isoTime } from './time.ts'
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40, silent: 100 } as const

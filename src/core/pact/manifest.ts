@@ -1,5 +1,5 @@
-import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 /** A specification lists the hashed fields. The work hash is the Keccak-256 of their canonical JSON. */
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import { z } from 'zod'
 
 import { canonicalize, isJsonObject } from '../canonical-json.ts'

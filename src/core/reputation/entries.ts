@@ -1,5 +1,5 @@
-import { toUsdc } from '../money.ts'
 /** The entries that a receipt, better evidence, a check or a reversal adds to the ledger. */
+import { toUsdc } from '../money.ts'
 import { total } from '../rules/flows.ts'
 import {
   earnedMicroPoints,

@@ -1,9 +1,9 @@
+/** Scores invented receipts with the code that the ledger uses for writes and for the checks after 14 and 60 days. */
 import { z } from 'zod'
 
 import { groupBy } from '../group-by.ts'
 import { toUsdc } from '../money.ts'
 import type { WalletFacts } from '../rules/facts.ts'
-/** Scores invented receipts with the code that the ledger uses for writes and for the checks after 14 and 60 days. */
 import { addTo, total } from '../rules/flows.ts'
 import { isHub } from '../rules/hubs.ts'
 import { dayMs, isoTime } from '../time.ts'
