@@ -59,7 +59,6 @@ test('a paid read without key and payment throws PaymentRequiredError with the t
     code: 'payment_required',
     offer: {
       priceUsdc: '0.002',
-      receiver: paid.service.receiver,
       accepts: [{ network: 'base', maxAmountRequired: '2000', payTo: paid.service.receiver }],
     },
   })
