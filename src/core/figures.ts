@@ -105,24 +105,30 @@ export interface Measurement {
   readonly facts?: PaymentFacts
 }
 
-const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
+const maxVolumeUsdc = 1e9
 
 /** Returns one text for each figure that cannot be true. */
 export function impossibleFigures(figures: Figures): readonly string[] {
+  const values: readonly (readonly [string, Figure])[] = [
+    ...figureNames.map((name) => [name, publicFigure(figures, name)] as const),
+    ['creators with a budget', figures.creatorsWithBudget30d],
+    ['activity of 30 days', figures.activity30d],
+    ['last_payout_at', figures.lastPayoutAtMs],
+  ]
   const problems: string[] = []
-  for (const [name, value] of entriesOf(figures)) {
+  for (const [name, value] of values) {
     if (value === null) continue
     if (!Number.isFinite(value)) problems.push(`${name} is not a number`)
     else if (value < 0) problems.push(`${name} is negative (${value})`)
-    else if (name.endsWith('MicroUsdc') && value > maxVolumeMicroUsdc) {
+    else if (name.endsWith('_usdc') && value > maxVolumeUsdc) {
       problems.push(`${name} is above a billion USDC`)
     }
   }
-  if (figures.topWorkerShare !== null && figures.topWorkerShare > 1) {
-    problems.push(`topWorkerShare is above 1 (${figures.topWorkerShare})`)
+  if ((figures.topWorkerShare ?? 0) > 1) {
+    problems.push(`top_worker_share is above 1 (${figures.topWorkerShare})`)
   }
   for (const [part, whole] of orderedPairs) {
-    const [smaller, larger] = [figures[part], figures[whole]]
+    const [smaller, larger] = [publicFigure(figures, part), publicFigure(figures, whole)]
     if (smaller !== null && larger !== null && smaller > larger) {
       problems.push(`${part} (${smaller}) is above ${whole} (${larger})`)
     }
@@ -131,10 +137,10 @@ export function impossibleFigures(figures: Figures): readonly string[] {
 }
 
 /** The first figure of a pair never exceeds the second. */
-const orderedPairs: readonly (readonly [CountedFigure, CountedFigure])[] = [
-  ['tpv7dMicroUsdc', 'tpv30dMicroUsdc'],
-  ['tpv7dRawMicroUsdc', 'tpv30dRawMicroUsdc'],
-  ['tpv30dMicroUsdc', 'tpv30dRawMicroUsdc'],
-  ['tpv7dMicroUsdc', 'tpv7dRawMicroUsdc'],
-  ['tpv30dNetMicroUsdc', 'tpv30dMicroUsdc'],
+const orderedPairs: readonly (readonly [FigureName, FigureName])[] = [
+  ['tpv_7d_usdc', 'tpv_30d_usdc'],
+  ['tpv_7d_raw_usdc', 'tpv_30d_raw_usdc'],
+  ['tpv_30d_usdc', 'tpv_30d_raw_usdc'],
+  ['tpv_7d_usdc', 'tpv_7d_raw_usdc'],
+  ['tpv_30d_net_usdc', 'tpv_30d_usdc'],
 ]
