@@ -19,10 +19,9 @@ import {
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
+import { doubtsOf, railLinkOf, titleWithout } from '../../src/pages/rail-parts.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
-import { bySeverity } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
-import { railLinkOf, titleWithout } from './rail-parts.ts'
 
 export function flagsOf(
   rail: string,
@@ -30,11 +29,6 @@ export function flagsOf(
 ) {
   const isOfRail = (flag: Flag) => flag.rail === rail
   return { open: openFlags.filter(isOfRail), closed: closedFlags.filter(isOfRail) }
-}
-
-/** The open flags except those about our own reader, gravest first. */
-export function doubtsOf({ openFlags }: { readonly openFlags: readonly Flag[] }): readonly Flag[] {
-  return openFlags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
 }
 
 export function flagBlocks(
@@ -73,7 +67,7 @@ export function openDoubts(
   flags: readonly Flag[],
   titleOf: (flag: Flag) => ShownTitle,
 ): HtmlAndMarkdown {
-  const doubts = doubtsOf({ openFlags: flags })
+  const doubts = doubtsOf(flags)
   return doubts.length === 0 ? para('No open doubts.') : flagList(doubts, titleOf)
 }
 

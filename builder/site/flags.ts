@@ -21,17 +21,11 @@ import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
+import { doubtsOf, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { isAnyRailKnown } from '../documents/rail-view.ts'
-import {
-  closedFlagTable,
-  doubtsOf,
-  kindWords,
-  openDoubts,
-  shownTitle,
-  troubleBlock,
-} from './flag-parts.ts'
+import { closedFlagTable, kindWords, openDoubts, shownTitle, troubleBlock } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { railLink, railParts, shownRails, statusPill } from './rail-parts.ts'
+import { railParts, shownRails } from './shown-rails.ts'
 
 const shownClosed = 200
 
@@ -39,7 +33,7 @@ export const flagsPage = pageSource(
   ['closedFlags', 'disputes', 'openFlags', ...railParts],
   (world) => {
     const { openFlags } = world
-    const doubts = doubtsOf(world)
+    const doubts = doubtsOf(world.openFlags)
     const trouble = openFlags.length - doubts.length
     const about = new Set(doubts.map(({ rail }) => rail)).size
     const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))

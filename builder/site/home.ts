@@ -8,16 +8,16 @@ import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import { payingText } from '../../src/pages/page-cards.ts'
 import { atomFeed } from '../../src/pages/page.ts'
+import { carriedText, doubtsOf, keptVolume } from '../../src/pages/rail-parts.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import { railPaysNow } from '../documents/rail-view.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import { filterStyles } from './filters.ts'
-import { doubtsOf } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { carriedText, keptVolume, shownRails } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
 import { railSection } from './rail-table.ts'
+import { shownRails } from './shown-rails.ts'
+import type { ShownRail } from './shown-rails.ts'
 import { tally } from './tally.ts'
 
 /** The article that explains the statuses; linked only if it exists. */
@@ -83,7 +83,7 @@ function keys(
   world: StatsWorld,
   stats: ReturnType<typeof statsOf>,
 ): HtmlAndMarkdown {
-  const doubts = doubtsOf(world)
+  const doubts = doubtsOf(world.openFlags)
   const earning = rails.filter(({ view }) => view.category === 'earning')
   const summed = earning
     .map(({ view }) => view)

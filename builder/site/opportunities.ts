@@ -22,27 +22,26 @@ import { inline, join, link, untrustedText } from '../../src/pages/html-and-mark
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
-import { opportunitiesOf } from '../documents/opportunities.ts'
-import { isAnyRailKnown } from '../documents/rail-view.ts'
-import type { World } from '../world/world.ts'
-import { doubtsOf } from './flag-parts.ts'
-import { pageSource } from './page-source.ts'
 import {
   doubtNote,
+  doubtsOf,
   isAudited,
   keptVolume,
   railLink,
-  railParts,
-  shownRails,
   statusPill,
-} from './rail-parts.ts'
+} from '../../src/pages/rail-parts.ts'
+import { opportunitiesOf } from '../documents/opportunities.ts'
+import { isAnyRailKnown } from '../documents/rail-view.ts'
+import type { World } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
+import { railParts, shownRails } from './shown-rails.ts'
 
 const nothingKnown = 'No reading has shown yet which rails pay.'
 
 export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world) => {
   const found = opportunitiesOf(world)
   const isKnown = isAnyRailKnown(world)
-  const doubts = groupBy(doubtsOf(world), ({ rail }) => rail)
+  const doubts = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
   const views = shownRails(world).map(({ view }) => view)
   const incomes = new Map(found.map((entry) => [entry.rail, entry]))
   const cardOf = (view: Rail) =>

@@ -9,12 +9,12 @@ import { amount, count, day, signed, time } from '../../src/pages/figures.ts'
 import { code, inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
+import { isAudited, isPolled, keptBar } from '../../src/pages/rail-parts.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
 import { railFeedPath } from '../documents/feeds.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
 import type { World } from '../world/world.ts'
-import { isAudited, keptBar } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
+import type { ShownRail } from './shown-rails.ts'
 
 export function moreFigures({ record, view }: ShownRail): HtmlAndMarkdown {
   const shown = (figure: FigureName) => signed(figure, count(knownFigure(view, figure)))
@@ -146,8 +146,7 @@ function less(whole: number | null, part: number | null): Inline {
 }
 
 function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
-  if (lastPollAtMs === null)
-    return view.rule === 'audit by hand' ? 'never: audited manually' : 'none yet'
+  if (lastPollAtMs === null) return isPolled(view) ? 'none yet' : 'never: audited manually'
   const outcome = view.poll_error === undefined ? 'successful' : 'failed'
   return inline`${time(lastPollAtMs)}, ${outcome}, took ${(view.poll_duration_ms / 1000).toFixed(1)} s`
 }

@@ -1,39 +1,47 @@
 /** The table of rails. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
+import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { daysReadText } from '../../src/core/backfill.ts'
 import { knownFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, section } from '../../src/pages/blocks.ts'
-import { amount, count, day, sub, time, wholePercent } from '../../src/pages/figures.ts'
+import { hasClaims, shownClaims } from '../../src/pages/claims.ts'
+import {
+  amount,
+  count,
+  day,
+  notJudgedWord,
+  sub,
+  time,
+  wholePercent,
+} from '../../src/pages/figures.ts'
 import { inline, renderInline, small } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
-import { cell, column, table } from '../../src/pages/table.ts'
-import type { TableColumn } from '../../src/pages/table.ts'
-import type { World } from '../world/world.ts'
-import { hasClaims, shownClaims } from './claims.ts'
-import { filterForm, statusWords } from './filters.ts'
-import { doubtsOf } from './flag-parts.ts'
 import {
   carriedText,
   doubtNote,
+  doubtsOf,
   hasFigures,
   isAudited,
   keptVolume,
   railLink,
   statusPill,
-  statusWord,
   volumeCell,
-  volumeSpark,
-} from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
+} from '../../src/pages/rail-parts.ts'
+import { cell, column, table } from '../../src/pages/table.ts'
+import type { TableColumn } from '../../src/pages/table.ts'
+import type { World } from '../world/world.ts'
+import { filterForm, statusWords } from './filters.ts'
+import type { ShownRail } from './shown-rails.ts'
+import { volumeSpark } from './volume-series.ts'
 
 export function railSection(
   rails: readonly ShownRail[],
   world: Pick<World, 'history' | 'nowMs' | 'openFlags'>,
 ): HtmlAndMarkdown {
-  const doubts = groupBy(doubtsOf(world), ({ rail }) => rail)
+  const doubts = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
   const sorted = rails.toSorted(byStatus)
   const firsts = new Map(sorted.toReversed().map(({ view }) => [statusWord(view), view.rail]))
   return section(
@@ -133,6 +141,11 @@ function readText({ record, view }: ShownRail, world: Pick<World, 'nowMs'>): Inl
 function aged(look: string, content: Inline): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(content)
   return { html: html`<span class="age ${look}">${inner}</span>`, md }
+}
+
+/** The status as the filters of the table know it. */
+export function statusWord({ judged, status }: Rail): string {
+  return judged ? status : notJudgedWord
 }
 
 const statusRank = ({ judged, status }: ShownRail['view']) =>

@@ -17,6 +17,7 @@ import {
   steps,
   verdict,
 } from '../../src/pages/blocks.ts'
+import { claimSection } from '../../src/pages/claims.ts'
 import { disputeSection } from '../../src/pages/dispute.ts'
 import {
   ageText,
@@ -47,29 +48,28 @@ import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
-import { disputesOfRail } from '../documents/disputes.ts'
-import { railFeedPath } from '../documents/feeds.ts'
-import { revisionOfPolls } from '../documents/history.ts'
-import type { World } from '../world/world.ts'
-import { claimSection } from './claims.ts'
-import { doubtsOf, flagBlocks, flagsOf } from './flag-parts.ts'
-import { pageSource } from './page-source.ts'
-import { figureTable, moreFigures } from './rail-figures.ts'
-import { volumeHistory } from './rail-history.ts'
-import { checks, method } from './rail-method.ts'
 import {
   carriedText,
+  doubtsOf,
   hasFigures,
   isAudited,
   keptVolume,
   leftOutShare,
-  railParts,
-  shownRails,
   statusPill,
-} from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
+} from '../../src/pages/rail-parts.ts'
+import { verdictOf, whySection } from '../../src/pages/why.ts'
+import { disputesOfRail } from '../documents/disputes.ts'
+import { railFeedPath } from '../documents/feeds.ts'
+import { revisionOfPolls } from '../documents/history.ts'
+import type { World } from '../world/world.ts'
+import { flagBlocks, flagsOf } from './flag-parts.ts'
+import { pageSource } from './page-source.ts'
+import { figureTable, moreFigures } from './rail-figures.ts'
+import { volumeHistory } from './rail-history.ts'
+import { checks, method } from './rail-method.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
-import { verdictOf, whySection } from './why.ts'
+import { railParts, shownRails } from './shown-rails.ts'
+import type { ShownRail } from './shown-rails.ts'
 
 const parts = [
   'closedFlags',
@@ -92,7 +92,7 @@ function railPage(rail: ShownRail, world: RailWorld): SitePage {
   return {
     path: railPath(view.rail),
     title: name,
-    description: `${name} on ${view.chain}: ${statusPill(view, world).md}. ${verdictOf(rail)}${ageAndDoubts(view, world)}`,
+    description: `${name} on ${view.chain}: ${statusPill(view, world).md}. ${verdictOf(view)}${ageAndDoubts(view, world)}`,
     crumb: [
       ['/', 'Rails'],
       [null, view.category],
@@ -109,12 +109,12 @@ function railPage(rail: ShownRail, world: RailWorld): SitePage {
 function railBody(rail: ShownRail, world: RailWorld): readonly (HtmlAndMarkdown | null)[] {
   const { record, view } = rail
   const polls = world.history.get(view.rail) ?? []
-  const doubted = doubtsOf({ openFlags: flagsOf(view.rail, world).open }).length
+  const doubted = doubtsOf(flagsOf(view.rail, world).open).length
   const claims = claimSection(view)
-  const why = whySection(rail)
+  const why = whySection(view)
   return [
     standing(rail, world, doubted),
-    verdict(verdictOf(rail)),
+    verdict(verdictOf(view)),
     railGlance(view),
     contents([
       why === null ? null : ['#why', 'Why this status'],

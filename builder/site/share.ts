@@ -9,8 +9,8 @@ import { articlePath, railPath } from '../../src/pages/paths.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
-import { shownRails } from './rail-parts.ts'
 import type { Drawing } from './share-images.ts'
+import { shownRails } from './shown-rails.ts'
 
 /** Returns a function for successive worlds that draws a card again only if a part of the world it shows has changed. */
 export function createSharedPages(): (world: World) => readonly Drawing[] {

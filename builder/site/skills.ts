@@ -24,15 +24,15 @@ import {
 } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { skillPath } from '../../src/pages/paths.ts'
+import { doubtNote, doubtsOf, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
 import { filterForm, filterStyles } from './filters.ts'
-import { doubtsOf } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { doubtNote, railLink, railParts, shownRails, statusPill } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
 import { byStatus, entryColumn, leadingColumns, workersColumn } from './rail-table.ts'
+import { railParts, shownRails } from './shown-rails.ts'
+import type { ShownRail } from './shown-rails.ts'
 
 const parts = ['openFlags', 'taxonomy', ...railParts] as const
 type SkillWorld = Pick<World, (typeof parts)[number]>
@@ -84,7 +84,7 @@ export const skillsPage = pageSource(parts, (world) => {
 export const skillPages = pageSource(parts, function* (world) {
   const rails = railsBySkill(world)
   const incomes = incomesOf(world)
-  const doubts = groupBy(doubtsOf(world), ({ rail }) => rail)
+  const doubts = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
   // What the pages show of a rail, as text once for all skills that it sells.
   const texts = new Map(
     shownRails(world).map(({ record, view }) => [

@@ -20,11 +20,12 @@ import { day, pill, sub, time, unknown } from '../../src/pages/figures.ts'
 import { inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
+import { carriedText, railLink } from '../../src/pages/rail-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { pageSource } from './page-source.ts'
-import { carriedText, railLink, railParts, shownRails } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
+import { railParts, shownRails } from './shown-rails.ts'
+import type { ShownRail } from './shown-rails.ts'
 
 const days = 30
 

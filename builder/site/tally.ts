@@ -2,15 +2,15 @@
 import { leftText } from '../../src/core/backfill.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { hasClaims } from '../../src/pages/claims.ts'
 import { ageText } from '../../src/pages/figures.ts'
 import { inline, link, renderInline, strong } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
+import { carriedText, isAudited } from '../../src/pages/rail-parts.ts'
 import type { World } from '../world/world.ts'
-import { hasClaims } from './claims.ts'
-import { carriedText, isAudited, statusWord } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
-import { byStatus, statusAnchor } from './rail-table.ts'
+import { byStatus, statusAnchor, statusWord } from './rail-table.ts'
+import type { ShownRail } from './shown-rails.ts'
 
 export function tally(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
   const groups = [...groupBy(rails.toSorted(byStatus), ({ view }) => statusWord(view))].flatMap(

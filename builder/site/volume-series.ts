@@ -4,9 +4,12 @@ import { counted } from '../../src/core/number-text.ts'
 import { joinedRuns, longestBridge, newestOfEachDay, rhythmOf } from '../../src/core/readings.ts'
 import type { KnownReading } from '../../src/core/readings.ts'
 import { dayMs } from '../../src/core/time.ts'
+import { shortAmount } from '../../src/pages/figures.ts'
 import { inline, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html, trusted } from '../../src/pages/html.ts'
 import { wrap } from '../../src/pages/text-lines.ts'
+import { sparkline } from '../charts/page-chart.ts'
 import type { PollRecord } from '../world/world.ts'
 
 /** The last successful poll of a day, in USDC. */
@@ -104,4 +107,31 @@ export function failureText(failed: readonly PollRecord[]): HtmlAndMarkdown {
   const [[error] = ['']] = [...times].toSorted(([, a], [, b]) => b - a)
   const often = times.size > 1 ? ', most often with' : ' with'
   return inline`${counted(failed.length, 'poll')} failed${often} “${untrustedText(wrap(error, 160, 1)[0] ?? '')}”`
+}
+
+const sparkDays = 30
+
+/** Sparkline of the kept 30-day volume, with its first and last value. */
+export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
+  const to = Math.floor(nowMs / dayMs)
+  const from = to - sparkDays + 1
+  const runs = volumeSeries(
+    polls.filter(({ polledAtMs }) => polledAtMs >= (from - sparkDays) * dayMs),
+  ).kept
+  const known = runs.flat().filter(({ day: at }) => at >= from)
+  const [first, last] = [known[0], known.at(-1)]
+  if (first === undefined || last === undefined) {
+    return { html: html`<span class="sub">no readings</span>`, md: 'no readings' }
+  }
+  const words =
+    known.length === 1
+      ? shortAmount(last.value)
+      : `${shortAmount(first.value)} → ${shortAmount(last.value)}`
+  const title = `30-day volume in USDC over the last ${sparkDays} days: ${words}; ${counted(known.length, 'day')} with a reading; the scale starts at zero`
+  return {
+    html: html`<span class="spark"
+      >${trusted(sparkline(runs, [from, to], title))}<small>${words}</small></span
+    >`,
+    md: words,
+  }
 }

@@ -1,6 +1,7 @@
 /** `/week`: what changed in the last seven days, the most important first. Days are whole, so that the page rarely changes. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isReaderTrouble } from '../../src/core/flags/index.ts'
+import { bySeverity } from '../../src/core/flags/kind.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import {
@@ -17,15 +18,15 @@ import { inline, link, small, untrustedText } from '../../src/pages/html-and-mar
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { articlePath, pactPath } from '../../src/pages/paths.ts'
+import { railLink, railLinkOf, statusPill } from '../../src/pages/rail-parts.ts'
 import { byDate } from '../desk/ranking.ts'
-import { bySeverity } from '../documents/flags.ts'
 import { isWeekly } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
 import { kindWords } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { railLink, railLinkOf, railParts, shownRails, statusPill } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
 import { transition } from './rail-timeline.ts'
+import { railParts, shownRails } from './shown-rails.ts'
+import type { ShownRail } from './shown-rails.ts'
 
 const days = 7
 

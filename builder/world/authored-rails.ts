@@ -13,9 +13,7 @@ import {
   railChain,
   railStatus,
 } from '../../src/contract/schemas/rail.ts'
-import { unknownFigures } from '../../src/core/figures.ts'
-import type { Figures } from '../../src/core/figures.ts'
-import { parseUsdc } from '../../src/core/money.ts'
+import { auditedFigures, monthDays } from '../../src/core/rules/audited.ts'
 import { decideStatus } from '../../src/core/rules/status.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 import { daysBetween } from '../../src/core/time.ts'
@@ -76,22 +74,6 @@ const railShape = z.strictObject({
 
 export type AuthoredRail = z.infer<typeof railShape>
 
-export function auditedFigures({ audit: { figures } }: AuthoredRail): Figures {
-  const { tpv_30d_usdc: filtered, tpv_30d_raw_usdc: raw, unique_creators_30d: creators } = figures
-  const isMonth = creators !== undefined && daysOf(creators) >= monthDays
-  return {
-    ...unknownFigures,
-    tpv30dMicroUsdc: filtered === undefined ? null : parseUsdc(filtered.value),
-    tpv30dRawMicroUsdc: raw === undefined ? null : parseUsdc(raw.value),
-    uniqueCreators30d: isMonth ? creators.value : null,
-    // A count of fewer days is a lower bound: enough for the rules, but not a figure of 30 days.
-    creatorsWithBudget30d: isMonth ? null : (creators?.value ?? null),
-    uniqueWorkers30d: figures.unique_workers_30d?.value ?? null,
-    topWorkerShare: figures.top_worker_share?.value ?? null,
-    activity30d: figures.payouts_30d?.value ?? null,
-  }
-}
-
 interface AuditedFigure {
   readonly value: number
   readonly from: string
@@ -99,13 +81,9 @@ interface AuditedFigure {
   readonly source: string
 }
 
-const monthDays = 28
-
-const daysOf = ({ from, to }: Pick<AuditedFigure, 'from' | 'to'>) => daysBetween(from, to)
-
 /** The rules use 28 to 30 days. Five creators of a shorter time are at least five of 30 days. */
 function isLongEnough(name: string, figure: AuditedFigure): boolean {
-  const days = daysOf(figure)
+  const days = daysBetween(figure.from, figure.to)
   const isBound = name === 'unique_creators_30d' && figure.value >= 5
   return days <= 30 && days >= (isBound ? 1 : monthDays)
 }
@@ -135,7 +113,7 @@ export const authoredRailSchema = railShape.superRefine((rail, check) => {
     if (from !== null && from > to) refuse(['claims', at, 'from'], 'must not be after `to`')
     if (!isCitable(claim)) refuse(['claims', at, 'source'], 'must be an https URL')
   }
-  const judged = { figures: auditedFigures(rail), measures: null }
+  const judged = { figures: auditedFigures(rail.audit), measures: null }
   const status = decideStatus(judged, rail.status_basis).status ?? 'pre-traction'
   if (status === rail.audit.status) return
   const message = `is not what the rules say of the audited figures: ${status}`

@@ -7,12 +7,12 @@ import { evidencePointer, unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
+import { auditedFigures } from '../../src/core/rules/audited.ts'
 import { parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
 import type { NewRecordOf } from '../../src/db/rows.ts'
 import type { PastPoll } from '../rails/past-polls.ts'
 import { StoredStateError } from '../rails/payout-store.ts'
-import { auditedFigures } from './authored-rails.ts'
 import type { AuthoredRail } from './authored-rails.ts'
 import type { PollRecord } from './world.ts'
 
@@ -65,7 +65,7 @@ export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined
     rail,
     status: audit.status,
     asOfMs: Date.parse(audit.as_of),
-    figures: auditedFigures(authored),
+    figures: auditedFigures(audit),
   })
   if (row === undefined) return audited
   const state = { rail, ...read(rail, storedState, row.state) }

@@ -6,9 +6,9 @@ import { gauge } from '../../../src/pages/gauge.ts'
 import { inline } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
+import { keptBar } from '../../../src/pages/rail-parts.ts'
 import { amountColumn, column, table } from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
-import { keptBar } from '../rail-parts.ts'
 
 type Part = (world: Pick<World, 'site'>) => HtmlAndMarkdown
 

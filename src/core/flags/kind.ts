@@ -30,6 +30,21 @@ export interface FlagContext {
 export const severities = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
+interface OpenedFlag {
+  readonly id: string
+  readonly severity: Severity
+  readonly opened_at: string
+}
+
+/** Most severe first, then newest first. */
+export function bySeverity(a: OpenedFlag, b: OpenedFlag): number {
+  if (a.severity !== b.severity) {
+    return severities.indexOf(b.severity) - severities.indexOf(a.severity)
+  }
+  if (a.opened_at !== b.opened_at) return a.opened_at > b.opened_at ? -1 : 1
+  return a.id < b.id ? -1 : 1
+}
+
 /** `title`: the text after the name of the rail. */
 export interface FlagFinding {
   readonly severity: Severity

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { volumeHistory } from '../../../builder/site/rail-history.ts'
-import { volumeSpark } from '../../../builder/site/rail-parts.ts'
+import { volumeSpark } from '../../../builder/site/volume-series.ts'
 import type { PollRecord } from '../../../builder/world/world.ts'
 import { dayMs } from '../../../src/core/time.ts'
 import { failedPoll, goodPoll, worldNowMs } from '../../support/world.ts'

@@ -1,32 +1,31 @@
 /** Why a rail has its status: the rules in order with their values, and the conclusion as a sentence. */
-import type { Rail } from '../../src/contract/schemas/rail.ts'
-import { knownFigure } from '../../src/core/figures.ts'
-import { counted } from '../../src/core/number-text.ts'
-import { decideStatus, lastRule, ruleText, statusRules } from '../../src/core/rules/status.ts'
-import type { StatusReason } from '../../src/core/rules/status.ts'
-import { daysBetween } from '../../src/core/time.ts'
-import { para, section } from '../../src/pages/blocks.ts'
-import { count, percent, shortAmount, usdc, wholePercent } from '../../src/pages/figures.ts'
-import { gauge } from '../../src/pages/gauge.ts'
-import { inline, link, strong } from '../../src/pages/html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { html } from '../../src/pages/html.ts'
-import { auditedFigures } from '../world/authored-rails.ts'
-import { isAudited, keptVolume, leftOutShare } from './rail-parts.ts'
-import type { ShownRail } from './rail-parts.ts'
+import type { Rail } from '../contract/schemas/rail.ts'
+import { knownFigure } from '../core/figures.ts'
+import { counted } from '../core/number-text.ts'
+import { auditedFigures } from '../core/rules/audited.ts'
+import { decideStatus, lastRule, ruleText, statusRules } from '../core/rules/status.ts'
+import type { StatusReason } from '../core/rules/status.ts'
+import { daysBetween } from '../core/time.ts'
+import { para, section } from './blocks.ts'
+import { count, percent, shortAmount, usdc, wholePercent } from './figures.ts'
+import { gauge } from './gauge.ts'
+import { inline, link, strong } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { html } from './html.ts'
+import { isAudited, isPolled, keptVolume, leftOutShare } from './rail-parts.ts'
 
 const rules = [...statusRules, lastRule]
 
 /** Null if nothing is known that the rules could use. */
-export function whySection(rail: ShownRail): HtmlAndMarkdown | null {
-  const reasons = reasonsOf(rail)
+export function whySection(view: Rail): HtmlAndMarkdown | null {
+  const reasons = reasonsOf(view)
   if (reasons.length === 0) return null
   const later = rules.filter(({ id }) => reasons.every(({ rule }) => rule !== id))
   const shown = [
-    ...reasons.map((reason) => ruleItem(reason, rail.view)),
-    ...later.map(({ id, status }) => ruleItem({ rule: id, status }, rail.view)),
+    ...reasons.map((reason) => ruleItem(reason, view)),
+    ...later.map(({ id, status }) => ruleItem({ rule: id, status }, view)),
   ]
-  const of = isAudited(rail.view) ? 'figures of others' : 'our last good poll'
+  const of = isAudited(view) ? 'figures of others' : 'our last good poll'
   return section(
     'why',
     'Why this status',
@@ -41,17 +40,17 @@ export function whySection(rail: ShownRail): HtmlAndMarkdown | null {
       md: shown.map(({ md }, at) => `${at + 1}. ${md}`).join('\n'),
     },
     para(
-      inline`Rules version ${rail.view.status_rules}, applied to ${of}. ${link('/docs/rules', 'All rules and limits')}`,
+      inline`Rules version ${view.status_rules}, applied to ${of}. ${link('/docs/rules', 'All rules and limits')}`,
       'sub',
     ),
   )
 }
 
 /** The published reasons; those of an audit follow from its figures. */
-function reasonsOf({ view, record: { authored } }: ShownRail): readonly StatusReason[] {
+function reasonsOf(view: Rail): readonly StatusReason[] {
   if (!isAudited(view)) return view.status_reasons
   if (Object.keys(view.audit.figures).length === 0) return []
-  return decideStatus({ figures: auditedFigures(authored), measures: null }, view.status_basis)
+  return decideStatus({ figures: auditedFigures(view.audit), measures: null }, view.status_basis)
     .reasons
 }
 
@@ -105,14 +104,13 @@ function ruleItem(
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 /** What is known about the rail, in one or two sentences. */
-export function verdictOf(rail: ShownRail): string {
-  const { view, record } = rail
-  if (record.backfill !== null && isAudited(view)) {
+export function verdictOf(view: Rail): string {
+  if (view.backfill !== undefined && isAudited(view)) {
     return 'The logs of this rail are being read for the first time.'
   }
-  if (!view.judged) return unjudgedVerdict(rail)
+  if (!view.judged) return unjudgedVerdict(view)
   if (view.status_basis === 'activity') return activityVerdict(view)
-  const reasons = reasonsOf(rail)
+  const reasons = reasonsOf(view)
   const decided = reasons.find(({ outcome }) => outcome === 'decides' || outcome === 'keeps')
   const sentence =
     decided?.outcome === 'keeps'
@@ -123,14 +121,14 @@ export function verdictOf(rail: ShownRail): string {
   return `${capital(sentence)}${isAudited(view) ? ' This is the count of others.' : ''}`
 }
 
-function unjudgedVerdict({ view, record }: ShownRail): string {
+function unjudgedVerdict(view: Rail): string {
   if (!isAudited(view)) return 'The source shows too little for the status rules.'
   if (view.status !== 'pre-traction') {
     return `Others last counted on ${view.figures_as_of.slice(0, 10)}, which is too old to judge.`
   }
-  return record.rule === null
-    ? 'No source that we could read shows its payouts.'
-    : 'We have not read this rail yet.'
+  return isPolled(view)
+    ? 'We have not read this rail yet.'
+    : 'No source that we could read shows its payouts.'
 }
 
 /** Nobody is paid on such a rail, so the words of payments would be wrong. */

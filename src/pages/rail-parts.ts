@@ -1,52 +1,35 @@
-/** Parts that several pages show of a rail: links, figures, warnings, the sparkline. */
-import type { Flag } from '../../src/contract/schemas/flag.ts'
-import type { Rail } from '../../src/contract/schemas/rail.ts'
-import { figureNames, knownFigure } from '../../src/core/figures.ts'
-import { counted } from '../../src/core/number-text.ts'
-import { isCurrent } from '../../src/core/rail-poll.ts'
-import { dayMs } from '../../src/core/time.ts'
-import { doubt, htmlOnly } from '../../src/pages/blocks.ts'
+/** Parts that several pages show of a rail: links, figures, doubts. */
+import type { Flag } from '../contract/schemas/flag.ts'
+import type { Rail } from '../contract/schemas/rail.ts'
+import { figureNames, knownFigure } from '../core/figures.ts'
+import { isReaderTrouble } from '../core/flags/index.ts'
+import { bySeverity } from '../core/flags/kind.ts'
+import { isCurrent } from '../core/rail-poll.ts'
+import { doubt, htmlOnly } from './blocks.ts'
+import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
 import {
   ageText,
   day,
   notJudged,
-  notJudgedWord,
   pencil,
   pill,
   shortAmount,
   unknown,
   wholePercent,
-} from '../../src/pages/figures.ts'
-import {
-  inline,
-  join,
-  renderInline,
-  untrustedText,
-  link,
-} from '../../src/pages/html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { html, trusted } from '../../src/pages/html.ts'
-import { railPath } from '../../src/pages/paths.ts'
-import { cell } from '../../src/pages/table.ts'
-import type { TableCell } from '../../src/pages/table.ts'
-import { sparkline } from '../charts/page-chart.ts'
-import { railView } from '../documents/rail-view.ts'
-import type { PollRecord, RailRecord, World } from '../world/world.ts'
-import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
-import { volumeSeries } from './volume-series.ts'
+} from './figures.ts'
+import { inline, join, renderInline, untrustedText, link } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { html } from './html.ts'
+import { railPath } from './paths.ts'
+import { cell } from './table.ts'
+import type { TableCell } from './table.ts'
 
-/** A rail with its public view, shared by all pages of a build. */
-export interface ShownRail {
-  readonly record: RailRecord
-  readonly view: Rail
+interface Now {
+  readonly nowMs: number
 }
 
-/** The parts of the world that `shownRails` reads. */
-export const railParts = ['nowMs', 'pollEveryMs', 'rails'] as const
-
-export function shownRails(world: Pick<World, (typeof railParts)[number]>): ShownRail[] {
-  return world.rails.map((record) => ({ record, view: railView(record, world) }))
-}
+/** False if the rail has no adapter. */
+export const isPolled = (view: Pick<Rail, 'rule'>) => view.rule !== 'audit by hand'
 
 export const isAudited = (view: Pick<Rail, 'figures_source'>) => view.figures_source === 'audit'
 
@@ -66,7 +49,7 @@ export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): Html
 /** An audit that is too old says what the status was on its day. */
 export function statusPill(
   view: Rail,
-  { nowMs }: Pick<World, 'nowMs'>,
+  { nowMs }: Now,
   shown = isAudited(view) ? pill(view.status, 'said') : pill(view.status),
 ): HtmlAndMarkdown {
   const asOf = Date.parse(view.figures_as_of)
@@ -77,15 +60,10 @@ export function statusPill(
   return view.judged ? shown : notJudged
 }
 
-/** The status as the filters of the table know it. */
-export function statusWord({ judged, status }: Rail): string {
-  return judged ? status : notJudgedWord
-}
-
 /** Reason why the figures do not come from the last poll, and their age; null for figures from the last poll. */
-export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | null {
+export function carriedText(view: Rail, world: Now): string | null {
   const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
-  if (view.rule === 'audit by hand') return `audited manually, ${age}`
+  if (!isPolled(view)) return `audited manually, ${age}`
   if (isAudited(view)) {
     return view.poll_error === undefined
       ? `not polled yet, audit ${age}`
@@ -93,6 +71,11 @@ export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | n
   }
   if (view.poll_error !== undefined) return `carried over, ${age}`
   return view.stale ? `stale, ${age}` : null
+}
+
+/** The flags except those about our own reader, gravest first. */
+export function doubtsOf(flags: readonly Flag[]): readonly Flag[] {
+  return flags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
 }
 
 /** The title of a flag without the name of its rail, for places that show the name already. */
@@ -105,7 +88,7 @@ export function titleWithout(name: string, title: string): string {
 export function doubtNote(
   view: Rail,
   [gravest, ...more]: readonly Flag[],
-  world: Pick<World, 'nowMs'>,
+  world: Now,
 ): HtmlAndMarkdown {
   const carried = carriedText(view, world)
   const others = [
@@ -194,31 +177,4 @@ export function keptBar(
       ${shape}
     </svg>`,
   )
-}
-
-const sparkDays = 30
-
-/** Sparkline of the kept 30-day volume, with its first and last value. */
-export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
-  const to = Math.floor(nowMs / dayMs)
-  const from = to - sparkDays + 1
-  const runs = volumeSeries(
-    polls.filter(({ polledAtMs }) => polledAtMs >= (from - sparkDays) * dayMs),
-  ).kept
-  const known = runs.flat().filter(({ day: at }) => at >= from)
-  const [first, last] = [known[0], known.at(-1)]
-  if (first === undefined || last === undefined) {
-    return { html: html`<span class="sub">no readings</span>`, md: 'no readings' }
-  }
-  const words =
-    known.length === 1
-      ? shortAmount(last.value)
-      : `${shortAmount(first.value)} → ${shortAmount(last.value)}`
-  const title = `30-day volume in USDC over the last ${sparkDays} days: ${words}; ${counted(known.length, 'day')} with a reading; the scale starts at zero`
-  return {
-    html: html`<span class="spark"
-      >${trusted(sparkline(runs, [from, to], title))}<small>${words}</small></span
-    >`,
-    md: words,
-  }
 }

@@ -1,14 +1,15 @@
 /** What others say about a rail: the audited figures, and the claims that no rule uses. */
-import type { AuditClaim, Rail } from '../../src/contract/schemas/rail.ts'
-import { entriesOf } from '../../src/core/entries.ts'
-import { counted, grouped, shortNumber } from '../../src/core/number-text.ts'
-import { daysBetween } from '../../src/core/time.ts'
-import { doubt, section } from '../../src/pages/blocks.ts'
-import { amountText, pencil, shortAmount, sub } from '../../src/pages/figures.ts'
-import { inline, link, markdownText, untrustedText } from '../../src/pages/html-and-markdown.ts'
-import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
-import { html } from '../../src/pages/html.ts'
-import { cell, column, table } from '../../src/pages/table.ts'
+import type { AuditClaim, Rail } from '../contract/schemas/rail.ts'
+import { entriesOf } from '../core/entries.ts'
+import { counted, grouped, shortNumber } from '../core/number-text.ts'
+import { monthDays } from '../core/rules/audited.ts'
+import { daysBetween } from '../core/time.ts'
+import { doubt, section } from './blocks.ts'
+import { amountText, pencil, shortAmount, sub } from './figures.ts'
+import { inline, link, markdownText, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import { html } from './html.ts'
+import { cell, column, table } from './table.ts'
 
 type FigureName = keyof Rail['audit']['figures']
 
@@ -29,7 +30,7 @@ export function claimSection({ audit, figures_source: source }: Rail): HtmlAndMa
     if (figure === undefined) return []
     const [label, unit] = figureTexts[name]
     // The rules accept a count of a shorter time only where more days cannot make it smaller.
-    const kind = daysBetween(figure.from, figure.to) < 28 ? 'lower_bound' : 'counted'
+    const kind = daysBetween(figure.from, figure.to) < monthDays ? 'lower_bound' : 'counted'
     const reason =
       source === 'audit'
         ? 'The status rules use it until a poll succeeds.'
