@@ -17,16 +17,18 @@ import {
   verdict,
   verifyBox,
 } from '../../src/pages/blocks.ts'
-import { day, pencil, shortAmount, sub, time, unknown, usdc } from '../../src/pages/figures.ts'
-import { inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { day, pencil, shortAmount, sub, time, unknown } from '../../src/pages/figures.ts'
+import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import {
   doubtNote,
   doubtsOf,
+  entryCost,
   isAudited,
   keptVolume,
+  needs,
   railLink,
   statusPill,
 } from '../../src/pages/rail-parts.ts'
@@ -127,13 +129,8 @@ function card(
     entry === undefined ? countedVolume(view) : income(view, entry),
     doubtNote(view, doubts, world),
     facts([
-      ['Entry cost', view.entry_cost_usdc === 0 ? 'free' : usdc(view.entry_cost_usdc)],
-      [
-        'You need',
-        view.entry_requirements === null
-          ? 'nothing listed'
-          : join(view.entry_requirements.map(untrustedText), ', '),
-      ],
+      ['Entry cost', entryCost(view)],
+      ['You need', needs(view)],
       fact('Last payout', view.last_payout_at, time),
       [
         'Read',

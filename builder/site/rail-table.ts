@@ -6,27 +6,18 @@ import { knownFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, section } from '../../src/pages/blocks.ts'
-import { hasClaims, shownClaims } from '../../src/pages/claims.ts'
+import { hasClaims } from '../../src/pages/claims.ts'
+import { comparePath } from '../../src/pages/compare.ts'
+import { amount, count, notJudgedWord, sub, wholePercent } from '../../src/pages/figures.ts'
+import { inline, link, small } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import {
-  amount,
-  count,
-  day,
-  notJudgedWord,
-  sub,
-  time,
-  wholePercent,
-} from '../../src/pages/figures.ts'
-import { inline, renderInline, small } from '../../src/pages/html-and-markdown.ts'
-import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
-import { html } from '../../src/pages/html.ts'
-import {
-  carriedText,
   doubtNote,
   doubtsOf,
-  hasFigures,
   isAudited,
   keptVolume,
   railLink,
+  readText,
   statusPill,
   volumeCell,
 } from '../../src/pages/rail-parts.ts'
@@ -50,8 +41,7 @@ export function railSection(
     htmlOnly(filterForm('rails', counted(rails.length, 'rail'))),
     table(sorted, {
       id: 'rails',
-      caption:
-        'Volumes are net where known. In each bar the solid part is kept and the hatched part left out. “Unknown” is not zero.',
+      caption: inline`Volumes are net where known. In each bar the solid part is kept and the hatched part left out. “Unknown” is not zero. ${link(comparePath, 'Compare rails side by side')}`,
       // Without the script, the marks of the home page lead to the first rail of a status.
       rowId: ({ view }) =>
         firsts.get(statusWord(view)) === view.rail ? statusAnchor(statusWord(view)) : null,
@@ -70,7 +60,7 @@ export function railSection(
         workersColumn,
         entryColumn,
         column('Read', ({ record, view }) =>
-          cell(readText({ record, view }, world), record.state.figuresAsOfMs),
+          cell(readText(view, world), record.state.figuresAsOfMs),
         ),
       ],
       empty: 'No rails are listed.',
@@ -127,20 +117,6 @@ function sinceText({ record, view }: ShownRail): string {
   if (backfill !== null) return daysReadText(backfill)
   if (isAudited(view)) return record.rule === null ? 'never polled' : 'not read yet'
   return `since ${view.status_since.slice(0, 10)}`
-}
-
-/** Recent readings in ink, old ones dashed, the last day of what others counted in pencil. */
-function readText({ record, view }: ShownRail, world: Pick<World, 'nowMs'>): Inline {
-  const at = record.state.figuresAsOfMs
-  if (!isAudited(view)) return aged(carriedText(view, world) === null ? '' : 'old', time(at))
-  const [claim] = shownClaims(view)
-  const said = hasFigures(view) ? day(at) : claim && day(claim.to)
-  return said === undefined ? 'never' : aged('audited', inline`${said}, by others`)
-}
-
-function aged(look: string, content: Inline): HtmlAndMarkdown {
-  const { html: inner, md } = renderInline(content)
-  return { html: html`<span class="age ${look}">${inner}</span>`, md }
 }
 
 /** The status as the filters of the table know it. */

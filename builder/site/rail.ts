@@ -18,6 +18,7 @@ import {
   verdict,
 } from '../../src/pages/blocks.ts'
 import { claimSection } from '../../src/pages/claims.ts'
+import { compareLink } from '../../src/pages/compare.ts'
 import { disputeSection } from '../../src/pages/dispute.ts'
 import {
   ageText,
@@ -38,6 +39,7 @@ import {
 import {
   address,
   inline,
+  join,
   link,
   noContent,
   strong,
@@ -51,6 +53,7 @@ import { railPath } from '../../src/pages/paths.ts'
 import {
   carriedText,
   doubtsOf,
+  entryCost,
   hasFigures,
   isAudited,
   keptVolume,
@@ -83,11 +86,12 @@ const parts = [
 type RailWorld = Pick<World, (typeof parts)[number]>
 
 export const railPages = pageSource(parts, (world) =>
-  shownRails(world).map((rail) => railPage(rail, world)),
+  shownRails(world).map((rail, _at, rails) => railPage(rail, rails, world)),
 )
 
-function railPage(rail: ShownRail, world: RailWorld): SitePage {
+function railPage(rail: ShownRail, rails: readonly ShownRail[], world: RailWorld): SitePage {
   const { view } = rail
+  const peers = peersOf(view, rails)
   const name = view.display_name
   return {
     path: railPath(view.rail),
@@ -101,12 +105,16 @@ function railPage(rail: ShownRail, world: RailWorld): SitePage {
     nav: '/',
     json: [pathOf('getRail', { name: view.rail })],
     feeds: [atomFeed(railFeedPath(view.rail), name)],
-    inputs: inputsOf(rail, world),
-    body: () => railBody(rail, world),
+    inputs: [peers, ...inputsOf(rail, world)],
+    body: () => railBody(rail, peers, world),
   }
 }
 
-function railBody(rail: ShownRail, world: RailWorld): readonly (HtmlAndMarkdown | null)[] {
+function railBody(
+  rail: ShownRail,
+  peers: readonly Peer[],
+  world: RailWorld,
+): readonly (HtmlAndMarkdown | null)[] {
   const { record, view } = rail
   const polls = world.history.get(view.rail) ?? []
   const doubted = doubtsOf(flagsOf(view.rail, world).open).length
@@ -115,7 +123,7 @@ function railBody(rail: ShownRail, world: RailWorld): readonly (HtmlAndMarkdown 
   return [
     standing(rail, world, doubted),
     verdict(verdictOf(view)),
-    railGlance(view),
+    railGlance(view, peers),
     contents([
       why === null ? null : ['#why', 'Why this status'],
       ['#volume', 'Figures'],
@@ -146,7 +154,22 @@ function railBody(rail: ShownRail, world: RailWorld): readonly (HtmlAndMarkdown 
   ]
 }
 
-function railGlance(view: Rail): HtmlAndMarkdown {
+type Peer = Pick<Rail, 'display_name' | 'rail'>
+
+/** Up to three rails of the same category, those with the same chain and status first. */
+function peersOf(view: Rail, rails: readonly ShownRail[]): readonly Peer[] {
+  const likeness = ({ chain, judged, status }: Rail) =>
+    Number(chain === view.chain) + Number(judged === view.judged && status === view.status)
+  return rails
+    .flatMap((other) =>
+      other.view.category === view.category && other.view.rail !== view.rail ? other.view : [],
+    )
+    .toSorted((a, b) => likeness(b) - likeness(a))
+    .slice(0, 3)
+    .map(({ rail, display_name }) => ({ rail, display_name }))
+}
+
+function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
   const isPaid = view.status_basis === 'payments'
   const kept = keptVolume(view)
   const leftOut = leftOutShare(view)
@@ -167,10 +190,21 @@ function railGlance(view: Rail): HtmlAndMarkdown {
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
       ['Top worker', shown('top_worker_share', percent)],
       [isPaid ? 'Customers' : 'Publishers', shown('unique_creators_30d')],
-      ['Entry cost', view.entry_cost_usdc === 0 ? 'free' : usdc(view.entry_cost_usdc)],
+      ['Entry cost', entryCost(view)],
       ['Last payout', view.last_payout_at === undefined ? unknown : time(view.last_payout_at)],
       ['Chain', view.chain],
       ['Evidence', link('#check', `tier ${view.evidence_tier}`)],
+      peers.length === 0
+        ? null
+        : [
+            'Compare with',
+            join(
+              peers.map(({ rail, display_name: name }) =>
+                link(compareLink([view.rail, rail]), untrustedText(name)),
+              ),
+              ', ',
+            ),
+          ],
     ],
     [
       ['#earn', 'How to earn'],

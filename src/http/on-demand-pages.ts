@@ -28,6 +28,7 @@ import { receiptView, walletsOf } from '../db/receipts/view.ts'
 import { earnedBy } from '../db/reputation.ts'
 import { findWorker } from '../db/workers.ts'
 import { contentOf } from '../pages/blocks.ts'
+import { comparePage, comparePath } from '../pages/compare.ts'
 import { disputePage } from '../pages/dispute.ts'
 import { jobPage } from '../pages/job.ts'
 import { unpublishedPage } from '../pages/layout.ts'
@@ -51,6 +52,8 @@ const maxAgeSeconds = 60
 const markdownType = 'text/markdown; charset=utf-8'
 /** Shared caches may omit the query from their keys. */
 const privateCache = `private, max-age=${maxAgeSeconds}`
+/** Longer names are cut. */
+const maxNameLength = 80
 const shownReceipts = 200
 const shownOaths = 50
 
@@ -104,18 +107,18 @@ export function onDemandEndpoints(
       return c.redirect(page.redirect, 303)
     }),
   )
-  return [...single, ...lists, matchEndpoint(deps, published)]
+  return [...single, ...lists, matchEndpoint(deps, published), compareEndpoint(deps, published)]
 }
 
 const belonging = z.enum(entriesOf(belongings).map(([name]) => name))
 
 function matchEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoint {
-  return endpoint(matchPath, ['skill', 'chain', 'max_entry_usdc', 'has'], async (c) => {
+  return answerEndpoint(deps, matchPath, ['skill', 'chain', 'max_entry_usdc', 'has'], (c) => {
     const { skill = '', chain = '', max_entry_usdc: most = '' } = c.req.query()
     const budget = Number(most)
     const has = (c.req.queries('has') ?? []).flatMap((name) => belonging.safeParse(name).data ?? [])
     const wishes = {
-      ...(skill === '' ? {} : { skill: skill.slice(0, 80) }),
+      ...(skill === '' ? {} : { skill: skill.slice(0, maxNameLength) }),
       ...(chain === '' ? {} : { chain: chain.slice(0, 40) }),
       ...(most === '' || Number.isNaN(budget) || budget < 0 ? {} : { maxEntryUsdc: budget }),
       ...(has.length === 0 ? {} : { has }),
@@ -127,17 +130,43 @@ function matchEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoin
       rails: published.read('listRails').rails,
       skills: published.read('listSkills').skills,
     }
-    const page = { ...matchPage(listed, wishes, deps.site.url), robots: 'noindex' } as const
-    return await Promise.resolve(
-      pageResponse(c, deps, page, { cache: privateCache, hasMarkdown: false }),
-    )
+    return matchPage(listed, wishes, deps.site.url)
+  })
+}
+
+/** The form sends `rails` once for each rail; links send it once with commas. */
+function compareEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoint {
+  return answerEndpoint(deps, comparePath, ['rails'], (c) => {
+    const asked = (c.req.queries('rails') ?? [])
+      .flatMap((text) => text.split(','))
+      .map((text) => text.trim().slice(0, maxNameLength))
+      .filter((text) => text !== '')
+    const listed = {
+      rails: published.read('listRails').rails,
+      flags: published.read('listHonestyFlags').flags,
+      nowMs: deps.clock.now(),
+    }
+    return comparePage(listed, asked)
+  })
+}
+
+/** A page that answers the question of its query from published documents. */
+function answerEndpoint(
+  deps: ActionDeps,
+  path: string,
+  names: readonly string[],
+  pageOf: (c: ApiContext) => SitePage,
+): Endpoint {
+  return endpoint(path, names, (c) => {
+    const page = { ...pageOf(c), robots: 'noindex' } as const
+    return pageResponse(c, deps, page, { cache: privateCache, hasMarkdown: false })
   })
 }
 
 function endpoint(
   path: string,
   names: readonly string[],
-  render: (c: ApiContext) => Promise<Response>,
+  render: (c: ApiContext) => Promise<Response> | Response,
 ): Endpoint {
   return {
     route: {
@@ -148,7 +177,7 @@ function endpoint(
     },
     isPage: true,
     concurrency: 'read',
-    prepare: (c) => () => render(c),
+    prepare: (c) => async () => await render(c),
   }
 }
 

@@ -12,13 +12,17 @@ export function gauge(value: number, limit: number, most: number | null = null):
   </svg>`
 }
 
-/** The middle half of incomes and their median on a logarithmic scale that several bars share. */
-export function rangeBar(
-  { low, median, high }: { readonly low: number; readonly median: number; readonly high: number },
-  { from, to }: { readonly from: number; readonly to: number },
-): Html {
-  const least = Math.max(from, 1e-6)
-  const span = Math.log(Math.max(to, least * 10) / least)
+export interface IncomeRange {
+  readonly low: number
+  readonly median: number
+  readonly high: number
+}
+
+/** The middle half of incomes and their median on a logarithmic scale, which the bars of all ranges share. */
+export function rangeBar({ low, median, high }: IncomeRange, all: readonly IncomeRange[]): Html {
+  const least = Math.max(Math.min(...all.map((range) => range.low)), 1e-6)
+  const most = Math.max(...all.map((range) => range.high))
+  const span = Math.log(Math.max(most, least * 10) / least)
   const at = (value: number) => (Math.log(Math.max(value, least) / least) / span) * 96 + 2
   const [start, end] = [at(low), at(high)]
   return html`<svg class="range" width="100%" height="14" aria-hidden="true">

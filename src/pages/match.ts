@@ -11,12 +11,14 @@ import { similar } from '../core/similar.ts'
 import { codeBlock, doubt, htmlOnly, links, list, section, verdict } from './blocks.ts'
 import { notJudged, pill, shortAmount, time } from './figures.ts'
 import { rangeBar } from './gauge.ts'
+import type { IncomeRange } from './gauge.ts'
 import { inline, join, link, renderInline, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 import type { SitePage } from './page.ts'
 import { railPath } from './paths.ts'
+import { incomeRange, railLink } from './rail-parts.ts'
 import { column, fixedColumn, table } from './table.ts'
 
 export const matchPath = '/match'
@@ -35,11 +37,7 @@ export function matchPage(listed: Listed, wishes: Wishes, siteUrl: string): Site
   const earning = listed.rails.filter(({ category }) => category === 'earning')
   const isSkillKnown = listed.skills.some(({ slug }) => slug === wishes.skill)
   const { matches, leftOut } = matchRails({ ...listed, rails: earning }, wishes)
-  const incomes = matches.flatMap(({ entry }) => incomeOf(entry) ?? [])
-  const scale = {
-    from: Math.min(...incomes.map(({ low }) => low)),
-    to: Math.max(...incomes.map(({ high }) => high)),
-  }
+  const ranges = matches.flatMap(({ entry }) => incomeRange(entry) ?? [])
   const others = leftOut.filter(({ reason }) => reason.kind !== 'skill')
   return {
     path: matchPath,
@@ -57,9 +55,9 @@ export function matchPage(listed: Listed, wishes: Wishes, siteUrl: string): Site
         ? null
         : section('start', 'Start here', {
             html: html`<ul class="match">
-              ${matches.map((match) => matchItem(match, scale).html)}
+              ${matches.map((match) => matchItem(match, ranges).html)}
             </ul>`,
-            md: matches.map((match) => `- ${matchItem(match, scale).md}`).join('\n'),
+            md: matches.map((match) => `- ${matchItem(match, ranges).md}`).join('\n'),
           }),
       others.length === 0
         ? null
@@ -113,7 +111,7 @@ function answer(matches: readonly Match[], wishes: Wishes, isKnown: boolean): In
   const ready = matches.filter((match) => !lacks(match)).length
   const medians = matches
     .filter((match) => !lacks(match))
-    .flatMap(({ entry }) => incomeOf(entry)?.median ?? [])
+    .flatMap(({ entry }) => incomeRange(entry)?.median ?? [])
   const best = medians.length === 0 ? null : Math.max(...medians)
   return [
     inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(matches.length, 'rail'))} ${pays}${where} ${readRails}`,
@@ -135,22 +133,9 @@ function unknownSkill(skills: readonly Skill[], wanted: string): HtmlAndMarkdown
   )
 }
 
-interface Income {
-  readonly low: number
-  readonly median: number
-  readonly high: number
-}
-
-function incomeOf(entry: Opportunity): Income | null {
-  const low = knownFigure(entry, 'worker_usd_per_day_low')
-  const median = knownFigure(entry, 'worker_usd_per_day_median')
-  const high = knownFigure(entry, 'worker_usd_per_day_high')
-  return low === null || median === null || high === null ? null : { low, median, high }
-}
-
-function matchItem(match: Match, scale: { from: number; to: number }): HtmlAndMarkdown {
+function matchItem(match: Match, ranges: readonly IncomeRange[]): HtmlAndMarkdown {
   const { entry, requirements } = match
-  const income = incomeOf(entry)
+  const income = incomeRange(entry)
   const workers = knownFigure(entry, 'unique_workers_30d')
   const name = railLink(entry)
   const earns =
@@ -188,7 +173,7 @@ function matchItem(match: Match, scale: { from: number; to: number }): HtmlAndMa
       <div class="earns">
         <p>${earns.html}</p>
         <small>${half}</small>
-        ${income && rangeBar(income, scale)}
+        ${income && rangeBar(income, ranges)}
       </div>
       <div>
         ${doubts.html} ${needs.html}
@@ -199,13 +184,6 @@ function matchItem(match: Match, scale: { from: number; to: number }): HtmlAndMa
     </li>`,
     md: `${name.md} (${entry.chain}): ${earns.md}. ${half} ${doubts.md} Needs: ${requirements.map(({ text }) => renderInline(text).md).join('; ') || 'nothing listed'}.`,
   }
-}
-
-function railLink({
-  rail,
-  display_name: name,
-}: Pick<Rail, 'display_name' | 'rail'>): HtmlAndMarkdown {
-  return link(railPath(rail), untrustedText(name))
 }
 
 function queryOf({ skill, chain, maxEntryUsdc }: Wishes): string {

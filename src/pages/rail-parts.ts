@@ -14,11 +14,14 @@ import {
   pencil,
   pill,
   shortAmount,
+  time,
   unknown,
+  usdc,
   wholePercent,
 } from './figures.ts'
+import type { IncomeRange } from './gauge.ts'
 import { inline, join, renderInline, untrustedText, link } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import { railPath } from './paths.ts'
 import { cell } from './table.ts'
@@ -177,4 +180,42 @@ export function keptBar(
       ${shape}
     </svg>`,
   )
+}
+
+export function entryCost({ entry_cost_usdc: cost }: Rail): Inline {
+  return cost === 0 ? 'free' : usdc(cost)
+}
+
+export function needs({ entry_requirements: listed }: Rail): Inline {
+  return listed === null ? 'nothing listed' : join(listed.map(untrustedText), ', ')
+}
+
+/** The quartiles of what a paid worker earned a day; null if they are unknown. */
+export function incomeRange(
+  view: Pick<
+    Rail,
+    | 'unknown_figures'
+    | 'worker_usd_per_day_high'
+    | 'worker_usd_per_day_low'
+    | 'worker_usd_per_day_median'
+  >,
+): IncomeRange | null {
+  const low = knownFigure(view, 'worker_usd_per_day_low')
+  const median = knownFigure(view, 'worker_usd_per_day_median')
+  const high = knownFigure(view, 'worker_usd_per_day_high')
+  return low === null || median === null || high === null ? null : { low, median, high }
+}
+
+/** Recent readings in ink, old ones dashed, the last day of what others counted in pencil. */
+export function readText(view: Rail, now: Now): Inline {
+  const at = view.figures_as_of
+  if (!isAudited(view)) return aged(carriedText(view, now) === null ? '' : 'old', time(at))
+  const [claim] = shownClaims(view)
+  const said = hasFigures(view) ? day(at) : claim && day(claim.to)
+  return said === undefined ? 'never' : aged('audited', inline`${said}, by others`)
+}
+
+function aged(look: string, content: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
+  return { html: html`<span class="age ${look}">${inner}</span>`, md }
 }

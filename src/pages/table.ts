@@ -34,6 +34,8 @@ interface TableOptions<Row> {
   readonly columns: readonly (TableColumn<Row> | null)[]
   /** Shown instead of a table without rows. */
   readonly empty?: Inline
+  /** Unless given, tables with more than three columns are cards on narrow screens. */
+  readonly isCards?: true
   /** False for a table without any sortable column. */
   readonly sortable?: false
   /** Null: the row has none. */
@@ -98,7 +100,7 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
   const caption = renderInline(options.caption)
   const columns = options.columns.filter((shown) => shown !== null)
   const cells = rows.map((row) => columns.map((shown) => cellOf(shown.cell(row))))
-  const isCards = columns.length > 3
+  const isCards = options.isCards ?? columns.length > 3
   const head = columns.map((shown) => headerCell(shown, options.sortable))
   const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, options))
   return {

@@ -239,17 +239,29 @@ describe('pages rendered on request', () => {
       `/workers/${veteran.address}`,
       `/jobs/${jobId}`,
       '/partners/poster',
+      '/compare?rails=alpha,beta,gamma',
+      '/compare',
     ]
     for (const colorScheme of ['light', 'dark'] as const) {
-      const options = { colorScheme, bypassCSP: true, viewport: { width: 360, height: 740 } }
+      const options = { colorScheme, bypassCSP: true, viewport: { width: 320, height: 740 } }
       const { page } = await visit(null, options)
       for (const path of paths) {
         await page.goto(path)
-        await page.locator('main .facts').first().waitFor()
+        await page.locator('main :is(.facts, .ask)').first().waitFor({ state: 'attached' })
         expect(await seriousViolations(page), path).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
       }
     }
+  })
+
+  test('rails are chosen and compared without JavaScript', async () => {
+    const { page, problems } = await visit('/compare', { javaScriptEnabled: false })
+    for (const name of ['Rail alpha', 'Rail gamma'])
+      await page.getByLabel(name, { exact: true }).check()
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByRole('heading', { name: 'Rail alpha and Rail gamma, side by side' }).waitFor()
+    expect(await page.locator('#compare tbody tr').count()).toBeGreaterThan(15)
+    expect(problems).toEqual([])
   })
 
   test('the page of an unknown receipt is the 404 page', async () => {

@@ -71,7 +71,7 @@ describe('every page', () => {
     }
     const dead = wanted.filter(({ path, hash }) => {
       // The service renders these pages on request; this server does not.
-      if (path === '/match' || path.startsWith('/view/')) return false
+      if (['/match', '/compare'].includes(path) || path.startsWith('/view/')) return false
       if (!published.has(path)) return known(path)?.resource.isDocument !== false
       return hash !== '' && anchors.get(path)?.has(hash) === false
     })
