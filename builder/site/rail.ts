@@ -161,9 +161,8 @@ function peersOf(view: Rail, rails: readonly ShownRail[]): readonly Peer[] {
   const likeness = ({ chain, judged, status }: Rail) =>
     Number(chain === view.chain) + Number(judged === view.judged && status === view.status)
   return rails
-    .flatMap((other) =>
-      other.view.category === view.category && other.view.rail !== view.rail ? other.view : [],
-    )
+    .map((other) => other.view)
+    .filter(({ category, rail }) => category === view.category && rail !== view.rail)
     .toSorted((a, b) => likeness(b) - likeness(a))
     .slice(0, 3)
     .map(({ rail, display_name }) => ({ rail, display_name }))
@@ -198,11 +197,12 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
         ? null
         : [
             'Compare with',
-            join(
-              peers.map(({ rail, display_name: name }) =>
-                link(compareLink([view.rail, rail]), untrustedText(name)),
+            link(
+              compareLink([view.rail, ...peers.map(({ rail }) => rail)]),
+              join(
+                peers.map(({ display_name: name }) => untrustedText(name)),
+                ', ',
               ),
-              ', ',
             ),
           ],
     ],

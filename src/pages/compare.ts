@@ -13,6 +13,7 @@ import { code, inline, join, link, strong, untrustedText } from './html-and-mark
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
+import { chip } from './lists.ts'
 import type { SitePage } from './page.ts'
 import { railPath } from './paths.ts'
 import {
@@ -131,37 +132,26 @@ function comparison(chosen: readonly Rail[], { flags, nowMs }: Listed): HtmlAndM
   const ranges = chosen.flatMap((view) => incomeRange(view) ?? [])
   const doubtsAbout = ({ rail }: Rail) => doubts.get(rail) ?? []
   const rows: readonly Row[] = [
-    ['Status', (view) => statusPill(view, { nowMs })],
+    ['Status', (view) => inline`${statusPill(view, { nowMs })} ${sub(judgedBy(view))}`],
     ['In short', verdictOf],
-    ['Judged', judgedBy],
     ['What a worker earns'],
-    [
-      'Half earn less than, USDC a day',
-      (view) => {
-        const income = incomeRange(view)
-        return income === null ? unknown : strong(shortAmount(income.median))
-      },
-    ],
     [
       'Middle half, USDC a day',
       (view) => {
         const income = incomeRange(view)
         if (income === null) return unknown
-        const range = `${shortAmount(income.low)} to ${shortAmount(income.high)}`
-        return inline`${range}${htmlOnly(rangeBar(income, ranges))}`
+        const { low, median, high } = income
+        return inline`${strong(`${shortAmount(low)} to ${shortAmount(high)}`)}${htmlOnly(rangeBar(income, ranges))} half earn less than ${shortAmount(median)}`
       },
     ],
     ['Workers, 30 days', (view) => count(knownFigure(view, 'unique_workers_30d'))],
     ['Top worker', (view) => percent(knownFigure(view, 'top_worker_share'))],
     ['What we doubt'],
     ['Gravest doubt', (view) => doubtNote(view, doubtsAbout(view), { nowMs })],
-    [
-      'Open doubts',
-      (view) => link(`${railPath(view.rail)}#flags`, String(doubtsAbout(view).length)),
-    ],
+    ['Open doubts', (view) => partOf(view, 'flags', String(doubtsAbout(view).length))],
     ['What others say', claims],
     ['Read', (view) => readText(view, { nowMs })],
-    ['Evidence', (view) => link(`${railPath(view.rail)}#check`, `tier ${view.evidence_tier}`)],
+    ['Evidence', (view) => partOf(view, 'check', `tier ${view.evidence_tier}`)],
     ['Money, 30 days'],
     ['Kept volume', volumeCell],
     ['Payers', (view) => count(knownFigure(view, 'unique_creators_30d'))],
@@ -170,14 +160,7 @@ function comparison(chosen: readonly Rail[], { flags, nowMs }: Listed): HtmlAndM
     ['Entry cost', entryCost],
     ['You need', needs],
     ['Chain', ({ chain }) => chain],
-    [
-      'Begin',
-      (view) =>
-        link(
-          `${railPath(view.rail)}#earn`,
-          inline`How to start on ${untrustedText(view.display_name)}`,
-        ),
-    ],
+    ['Begin', (view) => partOf(view, 'earn', `How to start on ${view.display_name}`)],
   ]
   return table(rows, {
     id: 'compare',
@@ -192,20 +175,22 @@ function comparison(chosen: readonly Rail[], { flags, nowMs }: Listed): HtmlAndM
   })
 }
 
+function partOf({ rail }: Rail, anchor: string, label: Inline): HtmlAndMarkdown {
+  return link(`${railPath(rail)}#${anchor}`, label)
+}
+
 function judgedBy(view: Rail): Inline {
-  if (!view.judged) return 'not judged'
-  const rules = `by rules version ${view.status_rules}`
+  if (!view.judged) return 'no rule was applied'
   return isAudited(view)
-    ? inline`${rules}, from counts of others to ${day(view.figures_as_of)}`
-    : inline`${rules}, from our poll of ${time(view.figures_as_of)} ${sub(inline`${view.status} since ${day(view.status_since)}`)}`
+    ? inline`by rules version ${view.status_rules}, from counts of others to ${day(view.figures_as_of)}`
+    : inline`since ${day(view.status_since)}, by rules version ${view.status_rules}, from our poll of ${time(view.figures_as_of)}`
 }
 
 function claims(view: Rail): Inline {
-  const { figures, claims: others } = view.audit
-  const said = Object.keys(figures).length + others.length
+  const said = Object.keys(view.audit.figures).length + view.audit.claims.length
   if (said === 0) return 'nothing listed'
+  const all = partOf(view, 'claims', counted(said, 'figure'))
   const [claim] = shownClaims(view)
-  const all = link(`${railPath(view.rail)}#claims`, counted(said, 'figure'))
   return claim === undefined ? all : inline`${claimFigure(claim)} ${sub(all)}`
 }
 
@@ -214,17 +199,7 @@ function chooser(rails: readonly Rail[], slugs: readonly string[]): Html {
     <fieldset>
       <legend>Two to four rails</legend>
       <div class="chips">
-        ${rails.map(
-          ({ rail, display_name: name }) =>
-            html`<label
-              ><input
-                type="checkbox"
-                name="rails"
-                value="${rail}"
-                ${slugs.includes(rail) ? html` checked` : null}
-              />${untrustedText(name).html}</label
-            >`,
-        )}
+        ${rails.map(({ rail, display_name: name }) => chip('rails', rail, slugs, untrustedText(name)))}
       </div>
     </fieldset>
     <button class="btn" type="submit">Compare</button>

@@ -1,8 +1,9 @@
 /** Search forms and links to older entries; both lead to pages rendered on request. */
 import { htmlOnly } from './blocks.ts'
-import { link } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { link, renderInline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
+import type { Html } from './html.ts'
 
 export type SearchedList = 'receipts' | 'workers' | 'jobs' | 'partners'
 
@@ -63,6 +64,19 @@ export function searchForm(kind: SearchedList, query = '', result = ''): HtmlAnd
     </form>`,
     api,
   )
+}
+
+/** A checkbox of a form; `chosen`: the checked values. */
+export function chip(name: string, value: string, chosen: readonly string[], label: Inline): Html {
+  const checked = chosen.includes(value) ? html` checked` : null
+  return html`<label
+    ><input
+      type="checkbox"
+      name="${name}"
+      value="${value}"
+      ${checked}
+    />${renderInline(label).html}</label
+  >`
 }
 
 export function listPath(kind: SearchedList): string {

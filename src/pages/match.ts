@@ -16,6 +16,7 @@ import { inline, join, link, renderInline, strong, untrustedText } from './html-
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
+import { chip } from './lists.ts'
 import type { SitePage } from './page.ts'
 import { railPath } from './paths.ts'
 import { incomeRange, railLink } from './rail-parts.ts'
@@ -198,7 +199,6 @@ function form({ rails, skills }: Listed, { skill, chain, maxEntryUsdc, has = [] 
   const listed = new Set(rails.map(({ rail }) => rail))
   const sold = skills.filter(({ surface }) => surface.some((rail) => listed.has(rail)))
   const chains = [...new Set(rails.map((rail) => rail.chain))].sort()
-  const checked = (is: boolean, word: 'checked' | 'selected') => (is ? html` ${word}` : null)
   return html`<form class="ask" action="${matchPath}" method="get" autocomplete="off">
     <div class="fields">
       <label
@@ -216,7 +216,7 @@ function form({ rails, skills }: Listed, { skill, chain, maxEntryUsdc, has = [] 
         >Paid on
         <select name="chain">
           <option value="">any chain</option>
-          ${chains.map((name) => html`<option${checked(name === chain, 'selected')}>${name}</option>`)}
+          ${chains.map((name) => html`<option${name === chain && html` selected`}>${name}</option>`)}
         </select></label
       >
       <button class="btn" type="submit">Find rails</button>
@@ -224,17 +224,7 @@ function form({ rails, skills }: Listed, { skill, chain, maxEntryUsdc, has = [] 
     <fieldset>
       <legend>My agent has</legend>
       <div class="chips">
-        ${entriesOf(belongings).map(
-          ([name, { label }]) =>
-            html`<label
-              ><input
-                type="checkbox"
-                name="has"
-                value="${name}"
-                ${checked(has.includes(name), 'checked')}
-              />${label}</label
-            >`,
-        )}
+        ${entriesOf(belongings).map(([name, { label }]) => chip('has', name, has, label))}
       </div>
     </fieldset>
   </form>`
