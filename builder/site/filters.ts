@@ -1,6 +1,7 @@
 /** Filters of tables. The style sheet hides rows, so they work without JavaScript; the script only counts visible rows. */
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
+import { capitalized } from '../../src/core/number-text.ts'
 import { notJudgedWord } from '../../src/pages/figures.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
@@ -39,7 +40,7 @@ export function filterStylesDocument(): PublicDocument {
 export function filterForm(table: keyof typeof filters, all: string): Html {
   const select = ([name, values]: [string, readonly string[]]) =>
     html`<label
-      >${name.charAt(0).toUpperCase()}${name.slice(1)}
+      >${capitalized(name)}
       <select id="filter-${name}">
         <option value="">any</option>
         ${values.map((value) => html`<option value="${value}">${value}</option>`)}

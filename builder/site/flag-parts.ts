@@ -36,9 +36,10 @@ export function flagBlocks(
   world: Pick<World, 'closedFlags' | 'openFlags'>,
 ): (HtmlAndMarkdown | null)[] {
   const { open, closed } = flagsOf(rail, world)
+  const subject = { name, about: null }
   return [
-    openDoubts(open, (flag) => shownTitle(flag, name)),
-    troubleBlock(open, (flag) => shownTitle(flag, name)),
+    openDoubts(open, () => subject),
+    troubleBlock(open, () => subject),
     closed.length === 0
       ? null
       : folded(
@@ -53,28 +54,24 @@ function titleText({ title }: Flag, name: string | null): HtmlAndMarkdown {
   return untrustedText(name === null ? title : titleWithout(name, title))
 }
 
-interface ShownTitle {
-  readonly title: HtmlAndMarkdown
-  /** The rail and its status, where the page is not about one rail. */
+/** `name`: of the rail, which its titles need not repeat; `about`: the rail and its status, where the page is not about one. */
+export interface Subject {
+  readonly name: string | null
   readonly about: Inline
-}
-
-export function shownTitle(flag: Flag, name: string | null, about: Inline = null): ShownTitle {
-  return { title: titleText(flag, name), about }
 }
 
 export function openDoubts(
   flags: readonly Flag[],
-  titleOf: (flag: Flag) => ShownTitle,
+  subjectOf: (flag: Flag) => Subject,
 ): HtmlAndMarkdown {
   const doubts = doubtsOf(flags)
-  return doubts.length === 0 ? para('No open doubts.') : flagList(doubts, titleOf)
+  return doubts.length === 0 ? para('No open doubts.') : flagList(doubts, subjectOf)
 }
 
 /** The trouble of our own reader, folded; null if there is none. */
 export function troubleBlock(
   flags: readonly Flag[],
-  titleOf: (flag: Flag) => ShownTitle,
+  subjectOf: (flag: Flag) => Subject,
   label = 'Trouble of our own reader',
 ): HtmlAndMarkdown | null {
   const trouble = flags.filter(isReaderTrouble)
@@ -87,7 +84,7 @@ export function troubleBlock(
       para(
         'This says nothing about the rails: we could not read them, and show older figures with their dates.',
       ),
-      flagList(trouble, titleOf),
+      flagList(trouble, subjectOf),
     ]),
   )
 }
@@ -96,11 +93,11 @@ export function kindWords({ kind }: Pick<Flag, 'kind'>): string {
   return kind.replaceAll('_', ' ')
 }
 
-function flagList(flags: readonly Flag[], titleOf: (flag: Flag) => ShownTitle): HtmlAndMarkdown {
+function flagList(flags: readonly Flag[], subjectOf: (flag: Flag) => Subject): HtmlAndMarkdown {
   const shown = flags.map((flag) => {
-    const { title, about } = titleOf(flag)
+    const { name, about } = subjectOf(flag)
     const since = inline`Open since ${time(flag.opened_at)}. ${closesWhen(flag)} ${evidence(flag)}`
-    return { flag, title, about: renderInline(about), since }
+    return { flag, title: titleText(flag, name), about: renderInline(about), since }
   })
   return {
     html: html`<ul class="flags">

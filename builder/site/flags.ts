@@ -23,7 +23,8 @@ import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { doubtsOf, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { isAnyRailKnown } from '../documents/rail-view.ts'
-import { closedFlagTable, kindWords, openDoubts, shownTitle, troubleBlock } from './flag-parts.ts'
+import { closedFlagTable, kindWords, openDoubts, troubleBlock } from './flag-parts.ts'
+import type { Subject } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
 import { railParts, shownRails } from './shown-rails.ts'
 
@@ -39,7 +40,7 @@ export const flagsPage = pageSource(
     const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
     const closed = world.closedFlags.slice(0, shownClosed)
     const disputed = world.disputes.newest.filter(({ target }) => 'flag_id' in target)
-    const titleOf = (flag: Flag) => titleIn(flag, rails, world)
+    const subjectOf = (flag: Flag) => subjectIn(flag, rails, world)
     return {
       path: '/honesty',
       title:
@@ -64,11 +65,11 @@ export const flagsPage = pageSource(
           ['#closed', 'Closed'],
           ['#kinds', 'All kinds of flags'],
         ]),
-        section('open', 'Open doubts', openDoubts(openFlags, titleOf)),
+        section('open', 'Open doubts', openDoubts(openFlags, subjectOf)),
         section(
           'reader',
           'Trouble of our own reader',
-          troubleBlock(openFlags, titleOf, 'Open') ?? para('No open flag of our own reader.'),
+          troubleBlock(openFlags, subjectOf, 'Open') ?? para('No open flag of our own reader.'),
         ),
         disputeSection(disputed),
         section('closed', 'Closed', ...closedBlocks(closed, rails)),
@@ -86,16 +87,15 @@ export const flagsPage = pageSource(
   },
 )
 
-function titleIn(
+function subjectIn(
   flag: Flag,
   rails: ReadonlyMap<string, Rail>,
   world: Parameters<typeof statusPill>[1],
-) {
-  const view = flag.rail === null ? undefined : rails.get(flag.rail)
-  if (view === undefined) return shownTitle(flag, null)
-  const isOfReader = isReaderTrouble(flag)
-  const about = inline`${railLink(view)} ${isOfReader ? null : statusPill(view, world)}`
-  return shownTitle(flag, view.display_name, about)
+): Subject {
+  const view = rails.get(flag.rail ?? '')
+  if (view === undefined) return { name: null, about: null }
+  const status = isReaderTrouble(flag) ? null : statusPill(view, world)
+  return { name: view.display_name, about: inline`${railLink(view)} ${status}` }
 }
 
 /** How many open doubts there are of each kind; the part that warns is in the colour of doubt. */

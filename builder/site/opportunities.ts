@@ -26,6 +26,7 @@ import {
   doubtNote,
   doubtsOf,
   entryCost,
+  incomeRange,
   isAudited,
   keptVolume,
   needs,
@@ -164,14 +165,11 @@ function income(view: Rail, { expected_usd_per_day: expected }: Opportunity): Ht
     share === null || volume === null
       ? ''
       : ` The top one earned ${shortAmount((volume * share) / 30)} a day.`
-  const [low, high] = [
-    knownFigure(view, 'worker_usd_per_day_low'),
-    knownFigure(view, 'worker_usd_per_day_high'),
-  ]
+  const half = incomeRange(view)
   const range =
-    low === null || high === null
+    half === null
       ? ''
-      : ` Half of the paid workers earned ${shortAmount(low)} to ${shortAmount(high)}.`
+      : ` Half of the paid workers earned ${shortAmount(half.low)} to ${shortAmount(half.high)}.`
   const others = workers === null ? 'workers' : counted(workers - 1, 'worker')
   const shown = isAudited(view) ? pencil(shortAmount(expected)) : shortAmount(expected)
   return headline(shown, 'USDC a day', `Average of ${others} without the top one.${range}${top}`)

@@ -2,7 +2,7 @@
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent } from '../../src/core/pact/sources.ts'
 import { doubt, facts, para, section, stacked } from '../../src/pages/blocks.ts'
-import { hash, pencil, time } from '../../src/pages/figures.ts'
+import { pencil, time } from '../../src/pages/figures.ts'
 import { code, inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../src/pages/table.ts'
@@ -37,7 +37,6 @@ export function said<T>(
     : { key: key(value).toLowerCase(), shown: show(value) }
 }
 
-export const shortHash = (text: string) => hash(text)
 export const dayOf = (at: string) => at.slice(0, 10)
 export const pactText = (amount: number | string) => `${amount} PACT`
 
@@ -84,10 +83,13 @@ export function agreement(
   )
 }
 
-export const escrowAbout = (seen: Seen): Inline =>
-  seen.escrow === undefined
-    ? inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. ${pencil('Not read for this pact.')}`
-    : inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. Status ${seen.escrow.status}, last log ${link(seen.escrow.explorer_url, time(seen.escrow.at))}.`
+export function escrowAbout({ escrow }: Seen): Inline {
+  const read =
+    escrow === undefined
+      ? pencil('Not read for this pact.')
+      : inline`Status ${escrow.status}, last log ${link(escrow.explorer_url, time(escrow.at))}.`
+  return inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. ${read}`
+}
 
 export const escrowColumn = ({ escrow }: Seen) =>
   ['Escrow contract', escrow === undefined ? 'not read' : null] as const

@@ -38,7 +38,6 @@ import {
   escrowColumn,
   pactText,
   said,
-  shortHash,
   sourcesSection,
   unsaid,
 } from './pact-sources.ts'
@@ -114,22 +113,18 @@ function recordedPage(pact: Recorded, seen: Seen): SitePage {
         [['Publication', published === undefined ? 'none' : null], escrowColumn(seen)],
         [
           ['Amount', said(published?.amount_pact, pactText), said(escrow?.amount_pact, pactText)],
-          ['Worker', said(published?.worker, shortHash), said(escrow?.recipient, shortHash)],
-          [
-            'Hash of the work',
-            said(published?.work_hash, shortHash),
-            said(escrow?.work_hash, shortHash),
-          ],
+          ['Worker', said(published?.worker, hash), said(escrow?.recipient, hash)],
+          ['Hash of the work', said(published?.work_hash, hash), said(escrow?.work_hash, hash)],
           ['Deadline', said(published?.deadline, day), said(escrow?.deadline, day, dayOf)],
           [
             'Submission',
-            said(published?.submit_work_tx, shortHash),
-            said(txOf(logs, 'submitted'), shortHash),
+            said(published?.submit_work_tx, hash),
+            said(txOf(logs, 'submitted'), hash),
           ],
           [
             'Approval',
-            said(published?.approve_tx, shortHash),
-            said(txOf(logs, 'approved', 'released'), shortHash),
+            said(published?.approve_tx, hash),
+            said(txOf(logs, 'approved', 'released'), hash),
           ],
           [
             'Completed',
@@ -238,8 +233,8 @@ function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
         [
           ['Amount locked', absent, said(escrow?.amount_pact, pactText), absent],
           ['Amount paid', absent, absent, said(pact.amount_usdc, usdc)],
-          ['Payer', absent, said(escrow?.creator, shortHash), payerSaid(pact)],
-          ['Worker', absent, said(escrow?.recipient, shortHash), said(pact.worker, shortHash)],
+          ['Payer', absent, said(escrow?.creator, hash), payerSaid(pact)],
+          ['Worker', absent, said(escrow?.recipient, hash), said(pact.worker, hash)],
           ...manifestRows(seen),
         ],
         seen,
@@ -266,12 +261,12 @@ function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
 /** The escrow itself may pay, instead of the creator. */
 function payerSaid({ payer }: Settled): PactStatement {
   const isEscrow = payer.toLowerCase() === pactEscrow.address.toLowerCase()
-  return isEscrow ? { key: null, shown: 'the escrow itself' } : said(payer, shortHash)
+  return isEscrow ? { key: null, shown: 'the escrow itself' } : said(payer, hash)
 }
 
 function manifestRows({ deadline, workHash, escrow }: Seen) {
   return [
-    ['Hash of the work', said(workHash, shortHash), said(escrow?.work_hash, shortHash), absent],
+    ['Hash of the work', said(workHash, hash), said(escrow?.work_hash, hash), absent],
     ['Deadline', said(deadline, day), said(escrow?.deadline, day, dayOf), absent],
   ] as const
 }
@@ -293,7 +288,7 @@ function inFlightPage(pact: InFlight, seen: Seen): SitePage {
         [
           ['Phase', pact.phase_status.replace('_', ' ')],
           fact('Locked', escrow?.amount_pact, pactText),
-          fact('Worker', escrow?.recipient, shortHash),
+          fact('Worker', escrow?.recipient, hash),
           fact('Deadline', escrow?.deadline ?? seen.deadline ?? undefined, day),
           ['Based on', witnesses(pact.confirmed_by)],
           ['Updated', time(pact.updated_at)],
@@ -317,7 +312,7 @@ function inFlightPage(pact: InFlight, seen: Seen): SitePage {
         [['Manifest', null], escrowColumn(seen), ['Receipt', 'none verified']],
         [
           ['Amount locked', absent, said(escrow?.amount_pact, pactText), absent],
-          ['Worker', absent, said(escrow?.recipient, shortHash), unsaid],
+          ['Worker', absent, said(escrow?.recipient, hash), unsaid],
           ...manifestRows({ ...seen, workHash: pact.work_hash }),
         ],
         seen,

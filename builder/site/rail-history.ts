@@ -1,6 +1,6 @@
 /** The volume of a rail over time: a chart of three ranges, why days are missing, and a table of the same values. */
 import { pathOf } from '../../src/contract/routes.ts'
-import { counted, shortNumber } from '../../src/core/number-text.ts'
+import { capitalized, counted, shortNumber } from '../../src/core/number-text.ts'
 import { thinned } from '../../src/core/readings.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import { list, para, stacked } from '../../src/pages/blocks.ts'
@@ -235,7 +235,7 @@ function valueTable(rail: string, history: History): HtmlAndMarkdown {
     values: [volumes.some(({ day }) => isInGap(day, gap)) ? 'unknown' : 'no reading'],
   }))
   const rows = [...days, ...missing].sort((a, b) => b.day - a.day)
-  const title = names.short.charAt(0).toUpperCase() + names.short.slice(1)
+  const title = capitalized(names.short)
   const headers = ['Day', title, 'Raw']
   const failed = polls.filter(({ outcome }) => outcome === 'failed').length
   const about = inline`USDC over 30 days by the last successful poll of each day${every === 1 ? '' : `, before ${iso(span[1] - tableDays + 1)} of every ${ordinal(every)} reading`}. ${counted(failed, 'poll')} of ${String(polls.length)} failed; ${link(pathOf('getRailHistoryCsv', { name: rail }), 'all polls as CSV')}.`

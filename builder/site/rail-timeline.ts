@@ -9,10 +9,10 @@ import { ageText, amountText, count, day, notJudged, pill } from '../../src/page
 import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { cell, column, fixedColumn, table, timeCell, timeColumn } from '../../src/pages/table.ts'
-import type { LedgerEvent, World } from '../world/world.ts'
+import type { LedgerEvent, RailRecord, World } from '../world/world.ts'
 
 /** The data of an event `rail_transition`. */
-export const transition = z.object({
+const transition = z.object({
   from: railStatus,
   to: railStatus,
   rules_changed: z.unknown().optional(),
@@ -27,28 +27,31 @@ export const transition = z.object({
     .optional(),
 })
 
-export function transitionsOf(
-  rail: string,
-  { events }: Pick<World, 'events'>,
-): readonly LedgerEvent[] {
-  return events.filter((event) => event.kind === 'rail_transition' && event.rail === rail)
+export function statusChangeOf({ kind, rail, data, createdAtMs: atMs }: LedgerEvent) {
+  const parsed = transition.safeParse(data)
+  if (kind !== 'rail_transition' || rail === null || !parsed.success) return []
+  return [{ rail, atMs, ...parsed.data }]
 }
 
-/** Status changes, newest first. */
-export function statusTimeline(
-  rail: string,
-  world: Pick<World, 'events' | 'nowMs' | 'rails'>,
-): HtmlAndMarkdown {
-  const changes = transitionsOf(rail, world)
-    .flatMap((event) => {
-      const data = transition.safeParse(event.data)
-      return data.success ? [{ atMs: event.createdAtMs, ...data.data }] : []
-    })
+type StatusChange = ReturnType<typeof statusChangeOf>[number]
+
+/** Newest first. */
+export function statusChanges(
+  slug: string,
+  { events }: Pick<World, 'events'>,
+): readonly StatusChange[] {
+  return events
+    .filter(({ rail }) => rail === slug)
+    .flatMap(statusChangeOf)
     .toSorted((a, b) => b.atMs - a.atMs)
-  const record = world.rails.find(({ authored }) => authored.rail === rail)
-  if (record === undefined) throw new Error(`no rail ${rail} in this world`)
+}
+
+export function statusTimeline(
+  { state, authored }: RailRecord,
+  changes: readonly StatusChange[],
+  nowMs: number,
+): HtmlAndMarkdown {
   if (changes.length === 0) {
-    const { state, authored } = record
     const since = isJudged(state, authored.status_basis)
       ? inline`${pill(state.status)} since ${day(state.statusSinceMs)}`
       : notJudged
@@ -71,7 +74,7 @@ export function statusTimeline(
       column('Status', ({ to }) => pill(to)),
       column('Before', ({ from }) => inline`from ${pill(from)}`),
       fixedColumn('Figures', ({ figures }) => cause(figures), 'wide'),
-      fixedColumn('Duration', ({ atMs, untilMs }) => duration(atMs, untilMs ?? world.nowMs)),
+      fixedColumn('Duration', ({ atMs, untilMs }) => duration(atMs, untilMs ?? nowMs)),
     ],
   })
 }
@@ -81,7 +84,7 @@ function duration(fromMs: number, untilMs: number): string {
   return untilMs - fromMs < dayMs ? 'less than a day' : ageText(untilMs - fromMs)
 }
 
-function cause(figures: z.infer<typeof transition>['figures']): Inline {
+function cause(figures: StatusChange['figures']): Inline {
   if (figures === undefined) return 'not recorded'
   const volume = figures.tpv30dMicroUsdc ?? null
   const share = figures.topWorkerShare ?? null

@@ -70,7 +70,7 @@ import { pageSource } from './page-source.ts'
 import { figureTable, moreFigures } from './rail-figures.ts'
 import { volumeHistory } from './rail-history.ts'
 import { checks, method } from './rail-method.ts'
-import { statusTimeline, transitionsOf } from './rail-timeline.ts'
+import { statusChanges, statusTimeline } from './rail-timeline.ts'
 import { railParts, shownRails } from './shown-rails.ts'
 import type { ShownRail } from './shown-rails.ts'
 
@@ -145,7 +145,11 @@ function railBody(
     ),
     claims,
     section('history', 'History', volumeHistory(view.rail, polls, world.nowMs)),
-    section('status', 'Status history', statusTimeline(view.rail, world)),
+    section(
+      'status',
+      'Status history',
+      statusTimeline(record, statusChanges(view.rail, world), world.nowMs),
+    ),
     section('flags', 'Doubts', ...flagBlocks(view, world)),
     disputeSection(disputesOfRail(view.rail, world)),
     section('earn', 'How to earn here', ...entry(view)),
@@ -215,17 +219,17 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
 
 /** The page depends on the current time only through ages in words and the days of the charts. */
 function inputsOf({ record, view }: ShownRail, world: RailWorld): readonly unknown[] {
-  const transitions = transitionsOf(view.rail, world)
+  const changes = statusChanges(view.rail, world)
   return [
     view,
     record.state,
     revisionOfPolls(world.history.get(view.rail) ?? []),
     flagsOf(view.rail, world),
     disputesOfRail(view.rail, world),
-    transitions,
+    changes,
     carriedText(view, world),
     statusPill(view, world).md,
-    transitions.map(({ createdAtMs }) => ageText(world.nowMs - createdAtMs)),
+    changes.map(({ atMs }) => ageText(world.nowMs - atMs)),
     Math.floor(world.nowMs / dayMs),
   ]
 }

@@ -14,17 +14,10 @@ import {
   verdict,
 } from '../../src/pages/blocks.ts'
 import { shortAmount, sub, unknown } from '../../src/pages/figures.ts'
-import {
-  code,
-  inline,
-  join,
-  link,
-  small,
-  untrustedText,
-} from '../../src/pages/html-and-markdown.ts'
+import { code, inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { skillPath } from '../../src/pages/paths.ts'
-import { doubtNote, doubtsOf, railLink, statusPill } from '../../src/pages/rail-parts.ts'
+import { doubtNote, doubtsOf, needs, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
@@ -175,12 +168,7 @@ function soldTable(
       doubt ?? null,
       workersColumn,
       entryColumn,
-      fixedColumn(
-        'You need',
-        ({ view: { entry_requirements: needs } }) =>
-          needs === null ? 'nothing listed' : join(needs.map(untrustedText), ', '),
-        'wide',
-      ),
+      fixedColumn('You need', ({ view }) => needs(view), 'wide'),
     ],
     empty: 'No rail of this ledger sells it yet.',
   })

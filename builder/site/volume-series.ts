@@ -2,7 +2,6 @@
 import { usdcOrNull } from '../../src/core/money.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { joinedRuns, longestBridge, newestOfEachDay, rhythmOf } from '../../src/core/readings.ts'
-import type { KnownReading } from '../../src/core/readings.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { shortAmount } from '../../src/pages/figures.ts'
 import { inline, untrustedText } from '../../src/pages/html-and-markdown.ts'
@@ -21,16 +20,10 @@ export interface DayVolume {
   readonly raw: number | null
 }
 
-export interface VolumeSeries {
-  readonly volumes: readonly DayVolume[]
-  readonly rhythm: number | null
-  readonly bridge: number
-  readonly kept: readonly (readonly KnownReading[])[]
-  readonly raw: readonly (readonly KnownReading[])[]
-}
+export type VolumeSeries = ReturnType<typeof volumeSeries>
 
 /** `polls` are newest first. */
-export function volumeSeries(polls: readonly PollRecord[]): VolumeSeries {
+export function volumeSeries(polls: readonly PollRecord[]) {
   const good = polls.filter(({ figures }) => figures !== null)
   const volumes = newestOfEachDay(good, ({ polledAtMs }) => polledAtMs).map(
     ([day, { figures }]): DayVolume => {

@@ -24,7 +24,7 @@ import { isWeekly } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
 import { kindWords } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { transition } from './rail-timeline.ts'
+import { statusChangeOf } from './rail-timeline.ts'
 import { railParts, shownRails } from './shown-rails.ts'
 import type { ShownRail } from './shown-rails.ts'
 
@@ -84,9 +84,9 @@ export const weekPage = pageSource(parts, (world) => {
         'status',
         'Status changes',
         'a change of status',
-        changes.map(({ rail, from, to, atMs, byRules }) => ({
+        changes.map(({ rail, from, to, atMs, rules_changed: byNewRules }) => ({
           name: railLinkOf(rail, rails),
-          text: inline`${pill(from)} → ${pill(to)}${byRules ? small(' by new rules') : null}`,
+          text: inline`${pill(from)} → ${pill(to)}${byNewRules !== undefined ? small(' by new rules') : null}`,
           end: day(atMs),
         })),
       ),
@@ -160,10 +160,10 @@ function sumOf(found: { changes: number; opened: number; closed: number }): stri
 
 /** The changes of each rail as one, those to and from `paying` first, then the newest. */
 function changesOf({ events }: WeekWorld, fromMs: number) {
-  const byRail = new Map<string, ReturnType<typeof changeOf>[number]>()
+  const byRail = new Map<string, ReturnType<typeof statusChangeOf>[number]>()
   for (const event of events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)) {
     if (event.createdAtMs < fromMs) continue
-    for (const change of changeOf(event)) {
+    for (const change of statusChangeOf(event)) {
       byRail.set(change.rail, { ...change, from: byRail.get(change.rail)?.from ?? change.from })
     }
   }
@@ -172,13 +172,6 @@ function changesOf({ events }: WeekWorld, fromMs: number) {
   return [...byRail.values()]
     .filter(({ from, to }) => from !== to)
     .toSorted((a, b) => Number(isPaying(b)) - Number(isPaying(a)) || b.atMs - a.atMs)
-}
-
-function changeOf({ kind, rail, data, createdAtMs: atMs }: World['events'][number]) {
-  const parsed = transition.safeParse(data)
-  if (kind !== 'rail_transition' || rail === null || !parsed.success) return []
-  const { from, to, rules_changed: rules } = parsed.data
-  return [{ rail, from, to, atMs, byRules: rules !== undefined }]
 }
 
 function flagRow(flag: Flag, rails: Rails) {

@@ -19,6 +19,11 @@ function withNoun(digits: string, count: number, noun: string): string {
   return `${digits} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** With a capital first letter. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
 const suffixes = [
   [1e12, 'T'],
   [1e9, 'G'],

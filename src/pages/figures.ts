@@ -89,7 +89,7 @@ export function pill(word: string, ...looks: readonly ('big' | 'said')[]): HtmlA
 /** Shown instead of a status if too little is known about a rail. */
 export const notJudgedWord = 'not judged'
 
-export const notJudged: HtmlAndMarkdown = pill(notJudgedWord)
+export const notJudged = pill(notJudgedWord)
 
 /** A second line in a cell. */
 export function sub(content: Inline): HtmlAndMarkdown {

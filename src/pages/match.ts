@@ -6,7 +6,7 @@ import { entriesOf } from '../core/entries.ts'
 import { knownFigure } from '../core/figures.ts'
 import { belongings, matchRails } from '../core/match-rails.ts'
 import type { Wishes } from '../core/match-rails.ts'
-import { counted } from '../core/number-text.ts'
+import { capitalized, counted } from '../core/number-text.ts'
 import { similar } from '../core/similar.ts'
 import { codeBlock, doubt, htmlOnly, links, list, section, verdict } from './blocks.ts'
 import { notJudged, pill, shortAmount, time } from './figures.ts'
@@ -105,7 +105,7 @@ function answer(matches: readonly Match[], wishes: Wishes, isKnown: boolean): In
   const readRails = isKnown ? 'now' : 'by the count of others'
   if (matches.length === 0) {
     return isKnown
-      ? `${capital(`${prefix}no rail pays${where} now`)}. What is left out, and why, is below.`
+      ? `${capitalized(`${prefix}no rail pays${where} now`)}. What is left out, and why, is below.`
       : 'No reading has shown yet which rails pay.'
   }
   const pays = matches.length === 1 ? 'pays' : 'pay'
@@ -123,8 +123,6 @@ function answer(matches: readonly Match[], wishes: Wishes, isKnown: boolean): In
     'No figure is a promise.',
   ]
 }
-
-const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 function unknownSkill(skills: readonly Skill[], wanted: string): HtmlAndMarkdown {
   const slugs = skills.map(({ slug }) => slug)

@@ -4,6 +4,7 @@ import type { Rail } from '../contract/schemas/rail.ts'
 import { figureNames, knownFigure } from '../core/figures.ts'
 import { isReaderTrouble } from '../core/flags/index.ts'
 import { bySeverity } from '../core/flags/kind.ts'
+import { capitalized } from '../core/number-text.ts'
 import { isCurrent } from '../core/rail-poll.ts'
 import { doubt, htmlOnly } from './blocks.ts'
 import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
@@ -83,8 +84,7 @@ export function doubtsOf(flags: readonly Flag[]): readonly Flag[] {
 
 /** The title of a flag without the name of its rail, for places that show the name already. */
 export function titleWithout(name: string, title: string): string {
-  const own = title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title
-  return own.charAt(0).toUpperCase() + own.slice(1)
+  return capitalized(title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title)
 }
 
 /** The gravest open doubt, or else what is uncertain about the origin and age of the figures. */
@@ -106,10 +106,10 @@ export function doubtNote(
   }
   const [claim] = shownClaims(view)
   if (!view.judged && claim !== undefined) return doubt('info', notTakenOver(claim))
-  return carried === null ? doubt('none', 'No open doubts.') : doubt('info', sentence(carried))
+  return carried === null
+    ? doubt('none', 'No open doubts.')
+    : doubt('info', `${capitalized(carried)}.`)
 }
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 /** Volume without money that came back; where that is unknown, after the filter rule. */
 export function keptVolume(view: Rail): number | null {
@@ -141,7 +141,7 @@ export function volumeCell(view: Rail): TableCell {
       ? 'raw volume unknown'
       : raw === 0
         ? 'no payout seen'
-        : `${keptShare(raw, kept)} of ${shortAmount(raw)} raw`
+        : `${kept === null ? 'unknown part' : wholePercent(kept / raw)} of ${shortAmount(raw)} raw`
   return cell(
     {
       html: html`<b>${figure}</b> ${kept === null ? null : html`<small>USDC</small>`}
@@ -150,10 +150,6 @@ export function volumeCell(view: Rail): TableCell {
     },
     kept,
   )
-}
-
-function keptShare(raw: number, kept: number | null): string {
-  return kept === null ? 'unknown part' : wholePercent(kept / raw)
 }
 
 /** The kept part of the raw volume is solid, the part left out is hatched; dashed if unknown. */

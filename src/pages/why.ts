@@ -1,7 +1,7 @@
 /** Why a rail has its status: the rules in order with their values, and the conclusion as a sentence. */
 import type { Rail } from '../contract/schemas/rail.ts'
 import { knownFigure } from '../core/figures.ts'
-import { counted } from '../core/number-text.ts'
+import { capitalized, counted } from '../core/number-text.ts'
 import { auditedFigures } from '../core/rules/audited.ts'
 import { decideStatus, lastRule, ruleText, statusRules } from '../core/rules/status.ts'
 import type { StatusReason } from '../core/rules/status.ts'
@@ -78,7 +78,9 @@ function ruleItem(
   const isLeft = rule === lastRule.id && outcome !== undefined && (value ?? null) === null
   const words =
     outcome === undefined ? 'not reached' : isLeft ? 'no rule decides' : outcomeWords[outcome]
-  const text = isLeft ? `Otherwise: ${lastRule.ifUnknown}` : `${capital(status)}: ${ruleText(rule)}`
+  const text = isLeft
+    ? `Otherwise: ${lastRule.ifUnknown}`
+    : `${capitalized(status)}: ${ruleText(rule)}`
   const scale =
     value === undefined || value === null || threshold === undefined || threshold === 0
       ? null
@@ -101,8 +103,6 @@ function ruleItem(
   }
 }
 
-const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-
 /** What is known about the rail, in one or two sentences. */
 export function verdictOf(view: Rail): string {
   if (view.backfill !== undefined && isAudited(view)) {
@@ -115,10 +115,8 @@ export function verdictOf(view: Rail): string {
   const sentence =
     decided?.outcome === 'keeps'
       ? 'No rule decides at the moment, so the former status stays for at most 14 days.'
-      : verdictFor(figuresOf(view), view.status, decided?.rule, (id) => {
-          return reasons.find(({ rule }) => rule === id)?.value ?? null
-        })
-  return `${capital(sentence)}${isAudited(view) ? ' This is the count of others.' : ''}`
+      : verdictFor(view, decided?.rule, reasons)
+  return `${capitalized(sentence)}${isAudited(view) ? ' This is the count of others.' : ''}`
 }
 
 function unjudgedVerdict(view: Rail): string {
@@ -142,31 +140,26 @@ function activityVerdict(view: Rail): string {
   return `This rail makes no payments; its activity is judged instead.${seen}`
 }
 
-type VerdictFigures = ReturnType<typeof figuresOf>
-
-function figuresOf(view: Rail) {
-  const kept = keptVolume(view)
-  const workers = knownFigure(view, 'unique_workers_30d')
-  const creators = knownFigure(view, 'unique_creators_30d')
-  const leftOut = leftOutShare(view)
-  const { tpv_30d_usdc: audited } = view.audit.figures
-  const dates = isAudited(view) ? audited : undefined
-  return {
-    days: dates ? `${daysBetween(dates.from, dates.to)} days to ${dates.to}` : '30 days',
-    kept: kept === null ? 'an unknown sum' : `${shortAmount(kept)} USDC`,
-    workers: workers === null ? 'workers' : counted(workers, 'worker'),
-    creators: creators === null ? 'customers' : counted(creators, 'customer'),
-    leftOut: leftOut === null ? '' : ` Left out: ${wholePercent(leftOut)} of the raw volume.`,
-  }
-}
-
-/** @param valueOf what the rule of this name measured; null if unknown */
 function verdictFor(
-  { kept, workers, creators, leftOut, days }: VerdictFigures,
-  status: Rail['status'],
+  view: Rail,
   rule: StatusReason['rule'] | undefined,
-  valueOf: (rule: StatusReason['rule']) => number | null,
+  reasons: readonly StatusReason[],
 ): string {
+  const volume = keptVolume(view)
+  const workerCount = knownFigure(view, 'unique_workers_30d')
+  const creatorCount = knownFigure(view, 'unique_creators_30d')
+  const leftOutPart = leftOutShare(view)
+  const audited = isAudited(view) ? view.audit.figures.tpv_30d_usdc : undefined
+  const days = audited
+    ? `${daysBetween(audited.from, audited.to)} days to ${audited.to}`
+    : '30 days'
+  const kept = volume === null ? 'an unknown sum' : `${shortAmount(volume)} USDC`
+  const workers = workerCount === null ? 'workers' : counted(workerCount, 'worker')
+  const creators = creatorCount === null ? 'customers' : counted(creatorCount, 'customer')
+  const leftOut =
+    leftOutPart === null ? '' : ` Left out: ${wholePercent(leftOutPart)} of the raw volume.`
+  const valueOf = (id: StatusReason['rule']) =>
+    reasons.find((reason) => reason.rule === id)?.value ?? null
   const share = valueOf('one_worker_party')
   const value = rule === undefined ? null : valueOf(rule)
   const paid = `${creators} paid ${workers} ${kept} in ${days}`
@@ -189,7 +182,7 @@ function verdictFor(
     case undefined:
       break
   }
-  return status === 'paying'
+  return view.status === 'paying'
     ? `${paid}.${share === null ? '' : ` The largest party of workers took ${wholePercent(share)}.`}${leftOut}`
     : 'no volume is left after the filter rule.'
 }
