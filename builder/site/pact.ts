@@ -11,6 +11,7 @@ import {
   glance,
   links,
   section,
+  standing,
   steps,
   verdict,
   verifyBox,
@@ -24,8 +25,7 @@ import {
   textWithCode,
   untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
-import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
-import { html } from '../../src/pages/html.ts'
+import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import type { World } from '../world/world.ts'
@@ -97,7 +97,7 @@ function recordedPage(pact: Recorded, seen: Seen): SitePage {
     nav: '/pacts',
     inputs: [pact, seen],
     body: () => [
-      standing('recorded', pact.job_id, pill(pact.verification)),
+      standing([pill('recorded', 'big'), pill(pact.verification), code(pact.job_id)]),
       verdict(`${verificationTexts[pact.verification]} It does not prove a payment.`),
       glance(
         [
@@ -178,11 +178,6 @@ function crumb(state: string, chain: string): NonNullable<SitePage['crumb']> {
   ]
 }
 
-function standing(state: string, jobId: string, more: Inline = null): HtmlAndMarkdown {
-  const { html: inner, md } = inline`${pill(state, 'big')} ${more} ${code(jobId)}`
-  return { html: html`<p class="standing">${inner}</p>`, md }
-}
-
 function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
   const { escrow, logs } = seen
   const receipt = hash(pact.receipt_id)
@@ -198,7 +193,7 @@ function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
     nav: '/pacts',
     inputs: [pact, hasReceipt, seen],
     body: () => [
-      standing('settled', pact.job_id, inline`paid ${day(pact.settled_at)}`),
+      standing([pill('settled', 'big'), inline`paid ${day(pact.settled_at)}`, code(pact.job_id)]),
       verdict(
         inline`${usdc(pact.amount_usdc)} reached the worker on ${pact.chain}. A receipt that was verified on-chain proves it.${agrees}`,
       ),
@@ -282,7 +277,7 @@ function inFlightPage(pact: InFlight, seen: Seen): SitePage {
     nav: '/pacts',
     inputs: [pact, seen],
     body: () => [
-      standing('in flight', pact.job_id, pill(pact.phase_status)),
+      standing([pill('in flight', 'big'), pill(pact.phase_status), code(pact.job_id)]),
       verdict('No payment of this pact is verified. A pact in flight does not prove a payment.'),
       glance(
         [

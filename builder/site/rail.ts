@@ -14,6 +14,7 @@ import {
   notice,
   para,
   section,
+  standing,
   steps,
   verdict,
 } from '../../src/pages/blocks.ts'
@@ -38,10 +39,10 @@ import {
 } from '../../src/pages/figures.ts'
 import {
   address,
+  code,
   inline,
   join,
   link,
-  noContent,
   strong,
   untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
@@ -121,7 +122,7 @@ function railBody(
   const claims = claimSection(view)
   const why = whySection(view)
   return [
-    standing(rail, world, doubted),
+    railStanding(rail, world, doubted),
     verdict(verdictOf(view)),
     railGlance(view, peers),
     contents([
@@ -235,7 +236,7 @@ function inputsOf({ record, view }: ShownRail, world: RailWorld): readonly unkno
 }
 
 /** The script of the site compares the word with the signed document. */
-function standing(
+function railStanding(
   { record, view }: ShownRail,
   world: Pick<World, 'nowMs'>,
   doubted: number,
@@ -253,21 +254,18 @@ function standing(
     ? inline`${day(record.state.figuresAsOfMs)}, by others`
     : time(record.state.figuresAsOfMs)
   const judged = view.judged || shown !== notJudged
-  const { html: first, md } = judged
-    ? inline`${shown}${since}`
-    : link('/docs/glossary#not-judged', pill(notJudgedWord, 'big'))
   const doubts = counted(doubted, 'open doubt')
-  const age = judged ? inline`figures of ${asOf}` : noContent
-  return {
-    html: html`<p class="standing">
-      <span>${first}</span>
-      ${doubted === 0 ? null : html`<a class="pill doubts big" href="#flags">${doubts}</a>`}
-      <span class="age">${age.html}</span> <code>${view.rail}</code>
-    </p>`,
-    md: [md, doubted === 0 ? null : doubts, age.md, `\`${view.rail}\``]
-      .filter((part) => part !== null && part !== '')
-      .join(' · '),
-  }
+  const age = inline`figures of ${asOf}`
+  return standing([
+    judged
+      ? inline`${shown}${since}`
+      : link('/docs/glossary#not-judged', pill(notJudgedWord, 'big')),
+    doubted === 0
+      ? null
+      : { html: html`<a class="pill doubts big" href="#flags">${doubts}</a>`, md: doubts },
+    judged ? { html: html`<span class="age">${age.html}</span>`, md: age.md } : null,
+    code(view.rail),
+  ])
 }
 
 /** The age of figures that are not live, and the open flags, for places that show only the description. */

@@ -243,27 +243,14 @@ function outagesSection(rails: readonly ShownRail[], world: StatusWorld): HtmlAn
 }
 
 function outagesOf(polls: readonly PollRecord[], fromMs: number) {
-  const found: {
-    firstMs: number
-    lastMs: number
-    polls: number
-    error: string
-    isOver: boolean
-  }[] = []
-  let isGood: boolean | null = null
-  for (const { polledAtMs, outcome: result, error } of polls) {
-    if (polledAtMs < fromMs) break
-    const last = found.at(-1)
-    if (result === 'failed') {
-      if (isGood === false && last !== undefined) {
-        last.firstMs = polledAtMs
-        last.polls += 1
-      } else {
-        const entry = { firstMs: polledAtMs, lastMs: polledAtMs, polls: 1, isOver: isGood !== null }
-        found.push({ ...entry, error: error ?? 'no reason recorded' })
-      }
-    }
-    isGood = result === 'ok'
-  }
-  return found
+  const recent = polls.filter(({ polledAtMs }) => polledAtMs >= fromMs)
+  return recent.flatMap(({ outcome, polledAtMs: lastMs, error }, at) => {
+    if (outcome !== 'failed' || recent[at - 1]?.outcome === 'failed') return []
+    const older = recent.slice(at)
+    const good = older.findIndex((poll) => poll.outcome !== 'failed')
+    const failed = good === -1 ? older : older.slice(0, good)
+    const firstMs = failed.at(-1)?.polledAtMs ?? lastMs
+    const reason = error ?? 'no reason recorded'
+    return { firstMs, lastMs, polls: failed.length, error: reason, isOver: at > 0 }
+  })
 }
