@@ -1,4 +1,5 @@
 import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
+import { present } from '../core/entries.ts'
 import { jobExchange, noPaymentReason } from '../core/job.ts'
 import { evidenceTenths } from '../core/reputation/formula.ts'
 import { scoreAt } from '../core/reputation/standing.ts'
@@ -11,7 +12,7 @@ import type { Grant } from '../db/reputation.ts'
 export function grantOf(draft: NewReceipt): Grant | null {
   if (draft.verification !== 'verified') return null
   return {
-    wallet: draft.to,
+    wallet: { id: draft.toWallet, display: draft.toDisplay },
     receiptId: draft.id,
     payer: payerOf(draft),
     chain: draft.chain,
@@ -23,8 +24,8 @@ export function grantOf(draft: NewReceipt): Grant | null {
 }
 
 /** Returns the payer. Receipts without a payer share one payer per platform. */
-export function payerOf({ from, platform }: NewReceipt): string {
-  return from?.id ?? `platform:${platform ?? ''}`
+export function payerOf({ fromWallet, platform }: NewReceipt): string {
+  return fromWallet ?? `platform:${platform ?? ''}`
 }
 
 function worthOf({ platform }: NewReceipt): Pick<Grant, 'evidence' | 'reason'> {
@@ -54,13 +55,11 @@ export function acceptedView(
     accepted_at: view.accepted_at,
     kind: view.kind,
     verification: view.verification,
-    ...(view.verification_reason === undefined
-      ? {}
-      : { verification_reason: view.verification_reason }),
+    ...present({ verification_reason: view.verification_reason }),
     onchain_verified: view.onchain_verified,
     rep_delta: known.earnedPoints,
     new_rep_score: scoreAt(known.standing, known.nowMs),
-    ...(view.explorer_url === undefined ? {} : { explorer_url: view.explorer_url }),
+    ...present({ explorer_url: view.explorer_url }),
     url: view.url,
   }
 }

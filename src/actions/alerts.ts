@@ -1,5 +1,6 @@
 import { ApiError } from '../contract/errors.ts'
 import type { SubscribeBody, Subscription } from '../contract/schemas/alert.ts'
+import { present } from '../core/entries.ts'
 import { openQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
@@ -147,19 +148,16 @@ export async function testSubscription(
 }
 
 export function subscriptionView(record: SubscriptionRecord): Subscription {
+  const { failures, failingSince } = record
   return {
     id: record.id,
     url: record.url,
     rails: record.rails === null ? null : [...record.rails],
     severity: record.severity,
     status: record.status,
-    ...(record.statusReason === null ? {} : { status_reason: record.statusReason }),
-    ...(record.disabledAt === null ? {} : { disabled_at: record.disabledAt }),
-    ...(record.failures === 0 || record.failingSince === null
-      ? {}
-      : { failures: record.failures, failing_since: record.failingSince }),
-    ...(record.lastError === null ? {} : { last_error: record.lastError }),
-    ...(record.pausedUntil === null ? {} : { paused_until: record.pausedUntil }),
+    ...present({ status_reason: record.statusReason, disabled_at: record.disabledAt }),
+    ...(failures === 0 || failingSince === null ? {} : { failures, failing_since: failingSince }),
+    ...present({ last_error: record.lastError, paused_until: record.pausedUntil }),
     created_at: record.createdAt,
   }
 }

@@ -4,6 +4,7 @@ import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { Application, ApplyBlock, ApplyBody } from '../contract/schemas/application.ts'
+import { present } from '../core/entries.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
@@ -224,8 +225,7 @@ function viewOf(
     rail: record.rail,
     mode: record.mode,
     outcome: record.outcome,
-    ...(record.upstreamStatus === null ? {} : { upstream_status: record.upstreamStatus }),
-    ...(record.fault === null ? {} : { upstream_error: record.fault }),
+    ...present({ upstream_status: record.upstreamStatus, upstream_error: record.fault }),
     ...(record.outcome === 'accepted' ? {} : { sample_apply_url: applyUrl }),
     submitted_at: record.submittedAt,
   }

@@ -117,6 +117,6 @@ async function accepted(
     receipt_url: receiptUrl(siteUrl, receipt.id),
     rep_delta: await earnedBy(tx, receipt.id),
     rep_reason: noPaymentReason,
-    new_rep_score: scoreAt(await standingOf(tx, receipt.to.id), nowMs),
+    new_rep_score: scoreAt(await standingOf(tx, receipt.toWallet), nowMs),
   }
 }

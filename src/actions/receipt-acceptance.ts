@@ -9,7 +9,6 @@ import type { AnswerRows } from '../db/guard.ts'
 import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
 import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/group.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
-import { newReceiptRecord } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
 import { earnedBy, firstReview, loggedEntry } from '../db/reputation.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
@@ -85,7 +84,7 @@ function lookupOf({ draft, proof, request }: Submission): ReceiptLookup {
   return {
     receiptId: draft.id,
     submitter: proof.wallet.id,
-    worker: draft.to.id,
+    worker: draft.toWallet,
     payer: payerOf(draft),
     chain: draft.chain,
     txHash: draft.txHash,
@@ -121,11 +120,11 @@ function createBatch(siteUrl: string) {
   const reviews: GroupRows['reviews'][number][] = []
 
   const grant = (draft: NewReceipt, { history, ...known }: LookupResult) => {
-    const standing = standings.get(draft.to.id) ?? known.standing
+    const { toWallet: wallet, toDisplay: display } = draft
+    const standing = standings.get(wallet) ?? known.standing
     const granted = grantOf(draft)
     if (granted === null) return { earnedPoints: 0, standing }
     const { payer, now } = granted
-    const wallet = draft.to.id
     const added = [...new Set([history.party, payer])].map(
       (party) => sums.get(sumKey(wallet, party, quarterOf(now)))?.paidMicroUsdc ?? 0,
     )
@@ -147,18 +146,17 @@ function createBatch(siteUrl: string) {
     }
     const review = firstReview(entry)
     if (review !== null) reviews.push(review)
-    const next = { ...applyEntry(standing, entry), wallet, display: draft.to.display }
+    const next = { ...applyEntry(standing, entry), wallet, display }
     entries.push({ wallet, ...entry })
-    logged.push(loggedEntry(draft.to, entry))
+    logged.push(loggedEntry({ id: wallet, display }, entry))
     standings.set(wallet, next)
     return { earnedPoints: toPoints(entry.valueMicroPoints), standing: next }
   }
 
   return {
     add(draft: NewReceipt, known: LookupResult, nowMs: number): AcceptedOutcome['body'] {
-      const record = newReceiptRecord(draft)
-      receipts.push(record)
-      return acceptedView(record, { ...grant(draft, known), siteUrl, nowMs })
+      receipts.push(draft)
+      return acceptedView(draft, { ...grant(draft, known), siteUrl, nowMs })
     },
     rows: () => ({
       receipts,

@@ -9,6 +9,7 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { txHashProblem } from '../core/chains.ts'
 import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
+import { toJsonText } from '../db/json.ts'
 import type { NewReceipt, OnchainState, Verification } from '../db/receipts/record.ts'
 import type { ActionDeps } from './deps.ts'
 import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
@@ -52,8 +53,10 @@ export async function draftReceipt(
     rail: body.rail,
     chain,
     txHash,
-    from,
-    to,
+    fromWallet: from?.id ?? null,
+    fromDisplay: from?.display ?? null,
+    toWallet: to.id,
+    toDisplay: to.display,
     amountMicroUsdc,
     assetSymbol: body.asset_symbol,
     occurredAt,
@@ -61,7 +64,7 @@ export async function draftReceipt(
     jobId: body.job_id ?? null,
     evidenceUrl: body.evidence_url ?? null,
     submitter: submitter.id,
-    content,
+    content: toJsonText(content),
     acceptedAt: isoTime(nowMs),
     ...issuer,
     ...verificationOf(issuer.kind, txHash),

@@ -1,6 +1,5 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
-import { toJsonText } from '../db/json.ts'
 import { contentOfReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
 import type { Db } from '../db/schema.ts'
@@ -46,14 +45,17 @@ async function withLog(
   draft: NewReceipt,
   { status, body }: AcceptedOutcome,
 ): Promise<OutcomeOf<'submitReceipt'>> {
-  const known = { id: draft.id, acceptedAt: body.accepted_at }
+  const { id } = draft
+  const known = { id, acceptedAt: body.accepted_at }
+  const { reader } = database
+  const { signer } = ledgerLog
   // A receipt with the same id may have been accepted with another signature.
   const log =
     status === 201
-      ? promiseOf(ledgerLog.signer, { ...known, content: toJsonText(draft.content) })
-      : await receiptLogOf(database.reader, ledgerLog.signer, {
+      ? promiseOf(signer, { ...known, content: draft.content })
+      : await receiptLogOf(reader, signer, {
           ...known,
-          content: toJsonText(await contentOfReceipt(database.reader, draft.id)),
+          content: await contentOfReceipt(reader, id),
         })
   return { status, body: { ...body, log } }
 }
@@ -74,12 +76,12 @@ export async function acceptSingleReceipt(
   const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.site.url, async () => {
       if (draft.kind !== 'signed') return
-      await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
+      await enforceUnverifiedReceiptQuota(tx, draft.toWallet, nowMs)
       await chargeNetworkQuota(tx, deps, { kind: 'receipt', fingerprint, nowMs })
       if (draft.txHash === null) return
       await chargeNetworkQuota(tx, deps, { kind: 'transaction', fingerprint, nowMs })
     })
-  const locks = [draft.to.id, ...networkLocks(fingerprint)]
+  const locks = [draft.toWallet, ...networkLocks(fingerprint)]
   const charged = draft.kind === 'signed' ? request : free
   return await commitOnce(deps, { ...charged, locks }, [proof], accept)
 }

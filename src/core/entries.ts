@@ -10,3 +10,12 @@ export function recordOf<Name extends string, Value>(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has exactly these names
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, Value>
 }
+
+type Present<Values> = { [Name in keyof Values]?: NonNullable<Values[Name]> }
+
+/** Leaves out the members that are null or undefined. */
+export function present<Values extends object>(values: Values): Present<Values> {
+  const found = Object.entries(values).filter(([, value]) => value !== null && value !== undefined)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only such members are left out
+  return Object.fromEntries(found) as Present<Values>
+}

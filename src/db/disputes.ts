@@ -4,6 +4,7 @@ import type { DisputeState } from '../contract/schemas/dispute-state.ts'
 import { disputeStep } from '../contract/schemas/dispute.ts'
 import type { Dispute, DisputeStep, DisputeTarget } from '../contract/schemas/dispute.ts'
 import { canonicalize } from '../core/canonical-json.ts'
+import { present } from '../core/entries.ts'
 import { dayMs, isoTime } from '../core/time.ts'
 import { toJsonText } from './json.ts'
 import { countList } from './list-queries.ts'
@@ -45,8 +46,7 @@ export async function openDispute(tx: Db, dispute: NewDispute): Promise<void> {
     text: claim,
     wallet: display,
     target,
-    ...(typeof figure !== 'string' ? {} : { figure }),
-    ...(typeof evidenceUrl !== 'string' ? {} : { evidence_url: evidenceUrl }),
+    ...present({ figure, evidence_url: evidenceUrl }),
   })
 }
 
@@ -120,12 +120,11 @@ export async function disputeViews(
     dispute_id: record.id,
     state: record.state,
     standing: record.standing,
-    ...(record.rail === null ? {} : { rail: record.rail }),
+    ...present({ rail: record.rail }),
     wallet: record.display,
     target: record.target,
     claim: record.claim,
-    ...(record.figure === null ? {} : { figure: record.figure }),
-    ...(record.evidenceUrl === null ? {} : { evidence_url: record.evidenceUrl }),
+    ...present({ figure: record.figure, evidence_url: record.evidenceUrl }),
     opened_at: record.openedAt,
     updated_at: record.updatedAt,
     ...(record.state === 'open' && record.openedAt <= before ? { unanswered: true as const } : {}),

@@ -1,4 +1,5 @@
 import { sha256Hex } from '../auth/messages.ts'
+import { present } from '../core/entries.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { timeAfter } from '../core/time.ts'
 import { toJsonText } from './json.ts'
@@ -28,7 +29,7 @@ function loggedEvent({ createdAt: created_at, ...event }: NewEvent): QueuedEntry
     kind: kind === 'rail_transition' ? 'transition' : 'flag',
     id,
     sha256: sha256Hex(toJsonText({ ...event, created_at })),
-    ...(rail === null || rail === undefined ? {} : { subject: rail }),
+    ...present({ subject: rail }),
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
+import { present } from '../core/entries.ts'
 import type { EventRecord } from './events.ts'
 import { findRecord, selectRecords } from './records.ts'
 import { toRow } from './rows.ts'
@@ -70,8 +71,7 @@ export async function deliveriesOf(
   limit: number,
   status?: WebhookDelivery['status'],
 ): Promise<readonly WebhookDelivery[]> {
-  const match = { subscriptionId, ...(status === undefined ? {} : { status }) }
-  return await selectRecords(db, 'alert_deliveries', match)
+  return await selectRecords(db, 'alert_deliveries', { subscriptionId, ...present({ status }) })
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .limit(limit)

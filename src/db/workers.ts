@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Worker } from '../contract/schemas/worker.ts'
+import { present } from '../core/entries.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from './json.ts'
 import { countList, isLater } from './list-queries.ts'
@@ -20,11 +21,9 @@ type Row = RecordOf<'workers'>
 function toWorker(row: Row): Worker {
   return {
     wallet: row.display,
-    ...(row.displayName === null ? {} : { display_name: row.displayName }),
+    ...present({ display_name: row.displayName }),
     skills: [...row.skills],
-    ...(row.url === null ? {} : { url: row.url }),
-    ...(row.bio === null ? {} : { bio: row.bio }),
-    ...(row.receiptKey === null ? {} : { receipt_key: row.receiptKey }),
+    ...present({ url: row.url, bio: row.bio, receipt_key: row.receiptKey }),
     registered_at: row.registeredAt,
     updated_at: row.updatedAt,
   }

@@ -111,15 +111,6 @@ export const disputeRows = (filter: DisputeFilter): ListedRows<DisputeRecord> =>
   count: (db) => countDisputes(db, filter),
 })
 
-type Present<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
-
-export function present<Values extends object>(values: Values): Present<Values> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only members that are undefined are left out
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Present<Values>
-}
-
 export function walletIdOf(wallet: string | undefined): string | undefined {
   return wallet === undefined ? undefined : parseWallet(wallet).id
 }

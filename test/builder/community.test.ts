@@ -11,6 +11,7 @@ import { putWorker } from '../../src/db/workers.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { onPostgres } from '../support/new-database.ts'
 import { receiptRow, storeReceipt } from '../support/receipts.ts'
+import type { ReceiptChanges } from '../support/receipts.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
 
 const startMs = Date.UTC(2026, 10, 21, 6)
@@ -21,7 +22,7 @@ beforeEach(async () => {
   database = await tempDatabase()
 })
 
-function receipt(name: string, worker: string, changes: Partial<NewReceipt> = {}): NewReceipt {
+function receipt(name: string, worker: string, changes: Partial<ReceiptChanges> = {}): NewReceipt {
   return receiptRow(startMs, {
     id: `rcp_${Buffer.from(name).toString('hex').padStart(64, '0')}`,
     from: parseWallet(evmWallet(`payer of ${name}`).address),

@@ -4,6 +4,8 @@ import { grantOf } from '../../src/actions/accepted-receipt.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
 import { isoTime } from '../../src/core/time.ts'
+import type { Wallet } from '../../src/core/wallet.ts'
+import { toJsonText } from '../../src/db/json.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
@@ -74,10 +76,16 @@ export function submission(submitter: TestWallet, receipt: object, nowMs: number
   return signedBody(submitter, 'receipt', receipt, { nowMs })
 }
 
+export interface ReceiptChanges extends Partial<Omit<NewReceipt, 'content'>> {
+  readonly from?: Wallet | null
+  readonly to: Wallet
+  readonly content?: object
+}
+
 /** A row of the ledger: a receipt that a platform issued at a time and that is verified, unless changed. */
 export function receiptRow(
   atMs: number,
-  changes: Partial<NewReceipt> & Pick<NewReceipt, 'id' | 'to'>,
+  { from = null, to, content = {}, ...changes }: ReceiptChanges & Pick<NewReceipt, 'id'>,
 ): NewReceipt {
   const time = isoTime(atMs)
   return {
@@ -85,7 +93,10 @@ export function receiptRow(
     rail: 'x402',
     chain: null,
     txHash: null,
-    from: null,
+    fromWallet: from?.id ?? null,
+    fromDisplay: from?.display ?? null,
+    toWallet: to.id,
+    toDisplay: to.display,
     amountMicroUsdc: 10_000_000,
     assetSymbol: 'USDC',
     occurredAt: time,
@@ -95,7 +106,7 @@ export function receiptRow(
     platform: 'example_board',
     publicKey: null,
     submitter: 'x',
-    content: {},
+    content: toJsonText(content),
     verification: 'verified',
     verificationReason: null,
     onchain: 'none',
@@ -107,7 +118,7 @@ export function receiptRow(
 /** A row that only its worker signed; it waits for the check of its chain. */
 export function pendingReceiptRow(
   atMs: number,
-  changes: Partial<NewReceipt> & Pick<NewReceipt, 'id' | 'to' | 'chain' | 'txHash'>,
+  changes: ReceiptChanges & Pick<NewReceipt, 'id' | 'chain' | 'txHash'>,
 ): NewReceipt {
   return receiptRow(atMs, {
     kind: 'signed',

@@ -5,7 +5,7 @@ import { decide, noPaymentReason, answerDays, jobExchange } from '../../core/job
 import { toUsdc } from '../../core/money.ts'
 import { evidenceTenths } from '../../core/reputation/formula.ts'
 import { isoTime } from '../../core/time.ts'
-import { parseWallet } from '../../core/wallet.ts'
+import { toJsonText } from '../json.ts'
 import type { OpenDatabase } from '../open.ts'
 import { insertReceipt } from '../receipts/receipts.ts'
 import type { NewReceipt } from '../receipts/record.ts'
@@ -48,7 +48,7 @@ export async function writeAcceptance(
   await insertReceipt(tx, receipt)
   if (!(await transitionJob(tx, job, move, { receiptId: receipt.id }))) return null
   await grantReceipt(tx, {
-    wallet: receipt.to,
+    wallet: { id: receipt.toWallet, display: receipt.toDisplay },
     receiptId: receipt.id,
     payer: job.poster,
     amountMicroUsdc: receipt.amountMicroUsdc,
@@ -116,8 +116,10 @@ function jobReceipt(
     rail: jobExchange.rail,
     chain: null,
     txHash: null,
-    from: parseWallet(job.posterDisplay),
-    to: parseWallet(award.bidderDisplay),
+    fromWallet: job.poster,
+    fromDisplay: job.posterDisplay,
+    toWallet: award.bidder,
+    toDisplay: award.bidderDisplay,
     amountMicroUsdc: award.priceMicroUsdc,
     assetSymbol: 'USDC',
     occurredAt: now,
@@ -127,7 +129,7 @@ function jobReceipt(
     platform: jobExchange.platform,
     publicKey: null,
     submitter: job.poster,
-    content,
+    content: toJsonText(content),
     verification: 'unverified',
     verificationReason: 'Issued by the exchange for accepted work, without evidence of a payment',
     onchain: 'none',

@@ -1,4 +1,5 @@
 import type { Bid } from '../../contract/schemas/job.ts'
+import { present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countList } from '../list-queries.ts'
@@ -7,7 +8,6 @@ import { selectRecords, updateRecord } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { textsRemoved } from './record.ts'
 
 export type BidTerms = Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
 
@@ -100,7 +100,7 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
     eta_hours: record.etaHours,
     proposal: record.proposal,
     status: record.status === 'open' && !isJobOpen ? 'lapsed' : record.status,
-    ...textsRemoved(record),
+    ...present({ texts_sha256: record.textsSha256, texts_removed_at: record.textsRemovedAt }),
     created_at: record.createdAt,
     updated_at: record.updatedAt,
   }

@@ -65,11 +65,3 @@ export function toJob({
     award: hasAward ? { bidId, bidder, bidderDisplay, priceMicroUsdc } : null,
   }
 }
-
-export function textsRemoved({
-  textsSha256,
-  textsRemovedAt,
-}: Pick<RecordOf<'jobs'>, 'textsSha256' | 'textsRemovedAt'>) {
-  if (textsSha256 === null || textsRemovedAt === null) return {}
-  return { texts_sha256: textsSha256, texts_removed_at: textsRemovedAt }
-}

@@ -1,5 +1,6 @@
 import { apiPrefix } from '../../contract/route.ts'
 import type { Job, JobDetail } from '../../contract/schemas/job.ts'
+import { present } from '../../core/entries.ts'
 import { answerDueMs, statusAt } from '../../core/job.ts'
 import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
@@ -7,7 +8,6 @@ import { isoTime } from '../../core/time.ts'
 import { findRecord } from '../records.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { textsRemoved } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { transitionsOfJob } from './transitions.ts'
 import type { JobTransition } from './transitions.ts'
@@ -28,16 +28,15 @@ export function jobView(
     deadline: isoTime(record.deadlineMs),
     status: statusAt(record, nowMs),
     bids_count: record.bidsCount,
-    ...(award === null
-      ? {}
-      : {
-          awarded_bid: award.bidId,
-          worker: award.bidderDisplay,
-          price_usdc: toUsdc(award.priceMicroUsdc),
-        }),
-    ...(answerDue === null ? {} : { answer_due: isoTime(answerDue) }),
-    ...(receiptId === null ? {} : { receipt_id: receiptId }),
-    ...textsRemoved(record),
+    ...present({
+      awarded_bid: award?.bidId,
+      worker: award?.bidderDisplay,
+      price_usdc: award && toUsdc(award.priceMicroUsdc),
+      answer_due: answerDue === null ? null : isoTime(answerDue),
+      receipt_id: receiptId,
+      texts_sha256: record.textsSha256,
+      texts_removed_at: record.textsRemovedAt,
+    }),
     created_at: record.createdAt,
     updated_at: record.updatedAt,
     url: jobUrl(siteUrl, record.id),
@@ -71,24 +70,18 @@ export async function jobDetailView(
   const dispute = moves.find(({ event }) => event === 'dispute')
   return {
     ...jobView(record, at),
-    ...(delivery === null
-      ? {}
-      : {
-          delivery: {
-            id: delivery.id,
-            content_sha256: delivery.contentSha256,
-            created_at: delivery.createdAt,
-          },
-        }),
-    ...(dispute === undefined
-      ? {}
-      : {
-          dispute: {
-            by: movers[dispute.role],
-            reason: dispute.note ?? '',
-            opened_at: dispute.createdAt,
-          },
-        }),
+    ...present({
+      delivery: delivery && {
+        id: delivery.id,
+        content_sha256: delivery.contentSha256,
+        created_at: delivery.createdAt,
+      },
+      dispute: dispute && {
+        by: movers[dispute.role],
+        reason: dispute.note ?? '',
+        opened_at: dispute.createdAt,
+      },
+    }),
     history: [...moves, ...unwrittenExpiry(record, at.nowMs)].map((move) =>
       historyEntry(move, record),
     ),

@@ -1,4 +1,5 @@
 import type { Partner } from '../../contract/schemas/partner.ts'
+import { present } from '../../core/entries.ts'
 import type { PartnerSubscription } from '../../core/partner.ts'
 import type { RecordOf } from '../rows.ts'
 
@@ -60,8 +61,7 @@ export function partnerView(partner: PartnerRecord): Partner {
     tier: subscription.tier,
     status: subscription.status,
     skills: [...partner.skills],
-    ...(partner.website === null ? {} : { website: partner.website }),
-    ...(partner.bioShort === null ? {} : { bio_short: partner.bioShort }),
+    ...present({ website: partner.website, bio_short: partner.bioShort }),
     attestation_endpoint_url: attestation.url,
     attestation_signature_sha256: attestation.signatureSha256,
     attestation_signed_at: attestation.signedAt,

@@ -16,7 +16,7 @@ import type { Db } from '../schema.ts'
 import { eachElement, engineOf } from '../statements.ts'
 import type { Engine } from '../statements.ts'
 import { loggedReceipt } from './record.ts'
-import type { newReceiptRecord } from './record.ts'
+import type { NewReceipt } from './record.ts'
 
 export interface ReceiptLookup extends HistoryLookup {
   readonly submitter: string
@@ -76,7 +76,7 @@ export async function lookUpGroup(
 
 /** `standings` has each wallet once, as of its last entry. `entries` are in the order in which they count. */
 export interface GroupRows extends AnswerRows {
-  readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
+  readonly receipts: readonly NewReceipt[]
   readonly entries: readonly Omit<RecordOf<'reputation_ledger'>, 'seq'>[]
   /** The entries for the log. */
   readonly logged: readonly QueuedEntry[]

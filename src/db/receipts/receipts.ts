@@ -1,26 +1,23 @@
 import { sql } from 'kysely'
 
-import type { JsonObject } from '../../core/canonical-json.ts'
 import { entriesOf } from '../../core/entries.ts'
-import { objectFromJsonText } from '../json.ts'
 import { countList, isLater } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
 import { queueEntries } from '../log.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { foundColumns, loggedReceipt, newReceiptRecord, receiptColumns } from './record.ts'
+import { foundColumns, loggedReceipt, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
 /** Returns false if the content is already stored. */
 export async function insertReceipt(db: Db, receipt: NewReceipt): Promise<boolean> {
-  const record = newReceiptRecord(receipt)
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
-    .values(toRow<'receipts'>(record))
+    .values(toRow<'receipts'>(receipt))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow()
   if (numInsertedOrUpdatedRows === 0n) return false
-  await queueEntries(db, [loggedReceipt(record)])
+  await queueEntries(db, [loggedReceipt(receipt)])
   return true
 }
 
@@ -53,14 +50,14 @@ async function withChecks(
   })
 }
 
-/** Includes the signature as submitted, so that id and signature can be verified. */
-export async function contentOfReceipt(db: Db, id: string): Promise<JsonObject> {
+/** Canonical JSON. Includes the signature as submitted, so that id and signature can be verified. */
+export async function contentOfReceipt(db: Db, id: string): Promise<string> {
   const { content } = await db
     .selectFrom('receipts')
     .select('content')
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  return objectFromJsonText(content)
+  return content
 }
 
 export interface ReceiptFilter {

@@ -2,6 +2,7 @@ import { apiPrefix } from '../../contract/route.ts'
 import { receiptDetail } from '../../contract/schemas/receipt.ts'
 import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
+import { present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
 import { earnedBy } from '../reputation.ts'
 import type { Db } from '../schema.ts'
@@ -14,24 +15,24 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
   return {
     receipt_id: record.id,
     rail: record.rail,
-    ...present('chain', chain),
-    ...present('tx_hash', txHash),
-    ...present('from_wallet', record.fromDisplay),
+    ...present({ chain, tx_hash: txHash, from_wallet: record.fromDisplay }),
     to_wallet: record.toDisplay,
     amount_usdc: toUsdc(record.amountMicroUsdc),
     asset_symbol: record.assetSymbol,
     occurred_at: record.occurredAt,
-    ...present('summary', record.summary),
-    ...present('job_id', record.jobId),
-    ...present('evidence_url', record.evidenceUrl),
+    ...present({
+      summary: record.summary,
+      job_id: record.jobId,
+      evidence_url: record.evidenceUrl,
+    }),
     kind: record.kind,
-    ...present('platform', record.platform),
+    ...present({ platform: record.platform }),
     verification: record.verification,
-    ...present('verification_reason', record.verificationReason),
+    ...present({ verification_reason: record.verificationReason }),
     onchain_verified: record.onchain === 'verified',
-    ...(record.check === undefined ? {} : { onchain: onchainView(record.check) }),
+    ...present({ onchain: record.check && onchainView(record.check) }),
     accepted_at: record.acceptedAt,
-    ...present('explorer_url', explorer),
+    ...present({ explorer_url: explorer }),
     url: receiptUrl(siteUrl, record.id),
   }
 }
@@ -44,29 +45,21 @@ export function walletsOf(
 }
 
 export function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
-  const { blockNumber, logIndex } = check
   return {
     verdict: check.verdict,
-    ...present('reason', check.reason),
-    ...(blockNumber === null ? {} : { block_number: blockNumber }),
-    ...present('block_hash', check.blockHash),
-    ...present('block_at', check.blockAt),
-    ...(logIndex === null ? {} : { log_index: logIndex }),
+    ...present({
+      reason: check.reason,
+      block_number: check.blockNumber,
+      block_hash: check.blockHash,
+      block_at: check.blockAt,
+      log_index: check.logIndex,
+    }),
     since: check.verdictAt,
   }
 }
 
 export function receiptUrl(siteUrl: string, id: string): string {
   return `${siteUrl}${apiPrefix}/receipts/${id}`
-}
-
-function present<Name extends string>(
-  name: Name,
-  value: string | null,
-): Partial<Record<Name, string>> {
-  const found: Partial<Record<Name, string>> = {}
-  if (value !== null) found[name] = value
-  return found
 }
 
 export async function receiptDetailOf(
@@ -76,11 +69,11 @@ export async function receiptDetailOf(
 ): Promise<Omit<ReceiptDetail, 'log'> | null> {
   const record = await findReceipt(db, id)
   if (record === null) return null
-  const content = receiptDetail.shape.content.parse(await contentOfReceipt(db, id))
+  const content = receiptDetail.shape.content.parse(JSON.parse(await contentOfReceipt(db, id)))
   return {
     ...receiptView(record, siteUrl),
     content,
     rep_delta: await earnedBy(db, id),
-    ...(record.check === undefined ? {} : { onchain_checked_at: record.check.checkedAt }),
+    ...present({ onchain_checked_at: record.check?.checkedAt }),
   }
 }

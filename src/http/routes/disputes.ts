@@ -1,10 +1,11 @@
 import type { ActionDeps } from '../../actions/deps.ts'
 import { submitDispute, viewOf, withdrawDispute } from '../../actions/disputes.ts'
 import type { WasPublished } from '../../actions/disputes.ts'
+import { present } from '../../core/entries.ts'
 import { isoTime } from '../../core/time.ts'
 import { disputeViews } from '../../db/disputes.ts'
 import type { Handlers } from '../handler-types.ts'
-import { disputeRows, present, readPage } from '../lists.ts'
+import { disputeRows, readPage } from '../lists.ts'
 
 export function disputeHandlers(deps: ActionDeps, wasPublished: WasPublished) {
   const { reader } = deps.database

@@ -7,13 +7,14 @@ import { requirePartner } from '../../actions/partner-access.ts'
 import { issuerOf } from '../../auth/exchange-keys.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { deliverBody } from '../../contract/schemas/job.ts'
+import { present } from '../../core/entries.ts'
 import { statusAt } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import { bidView, countBids, listBids } from '../../db/jobs/bids.ts'
 import { findJob } from '../../db/jobs/jobs.ts'
 import { findDelivery, jobDetailView, jobView } from '../../db/jobs/view.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
-import { jobRows, present, readPage, walletIdOf } from '../lists.ts'
+import { jobRows, readPage, walletIdOf } from '../lists.ts'
 
 export function jobHandlers(deps: ActionDeps) {
   const siteUrl = deps.site.url

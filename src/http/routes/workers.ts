@@ -2,6 +2,7 @@ import { claimSpot } from '../../actions/claims.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { registerWorker } from '../../actions/workers.ts'
 import { ApiError } from '../../contract/errors.ts'
+import { present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
 import { reputationFormula } from '../../core/reputation/formula.ts'
 import { scoreAt } from '../../core/reputation/standing.ts'
@@ -11,7 +12,7 @@ import { rankOf } from '../../db/leaderboard.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
 import { findWorker } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
-import { present, readPage, sinceOf, walletIdOf, workerRows } from '../lists.ts'
+import { readPage, sinceOf, walletIdOf, workerRows } from '../lists.ts'
 
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
