@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 
-import { acceptUnanswered } from '../../src/db/jobs/acceptance.ts'
-import { expireJobs } from '../../src/db/jobs/deadlines.ts'
+import { acceptUnanswered, expireJobs } from '../../src/db/jobs/deadlines.ts'
 import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'

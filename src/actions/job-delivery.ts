@@ -6,13 +6,13 @@ import { noPaymentReason } from '../core/job.ts'
 import { newId } from '../core/new-id.ts'
 import { scoreAt } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
-import { writeAcceptance } from '../db/jobs/acceptance.ts'
+import { writeAcceptance } from '../db/jobs/deadlines.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
-import type { DeliveryRecord } from '../db/jobs/view.ts'
 import { receiptUrl } from '../db/receipts/view.ts'
 import { insertRecord } from '../db/records.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
+import type { RecordOf } from '../db/rows.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
@@ -66,7 +66,7 @@ export async function deliverJob(
 }
 
 export function deliveryView(
-  record: DeliveryRecord,
+  record: Omit<RecordOf<'job_deliveries'>, 'seq'>,
   signed: Pick<DeliverBody, 'wallet' | 'timestamp' | 'signature'>,
   deliverer: string,
 ): JobDelivery {

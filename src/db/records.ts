@@ -65,7 +65,7 @@ export function selectRecords<Name extends Table>(
 ): SelectQueryBuilder<Database, Name, RecordOf<Name>> {
   const query = untyped(db)
     .selectFrom<string>(table)
-    .select(columnsOf(table))
+    .select(columnsOf(table).map((column) => `${table}.${column}`))
     .where(matches(match))
     .withPlugin(jsonReader(table))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of `untyped` return

@@ -5,47 +5,30 @@ import type { Wallet } from '../../core/wallet.ts'
 import { countList } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
 import { selectRecords, updateRecord } from '../records.ts'
-import { columnsOf } from '../rows.ts'
+import { columnsOf, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 
-export type BidTerms = Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
-
 export type BidRecord = RecordOf<'job_bids'>
-
-const columns = columnsOf('job_bids')
 
 /** Replaces the bidder's earlier bid, which keeps its id. */
 export async function putBid(
   db: Db,
-  bid: {
-    readonly id: string
-    readonly jobId: string
+  bid: Pick<BidRecord, 'id' | 'jobId'> & {
     readonly bidder: Wallet
-    readonly terms: BidTerms
+    readonly terms: Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
     readonly now: string
   },
 ): Promise<BidRecord> {
-  const { terms, now } = bid
-  const values = {
-    price_micro_usdc: terms.priceMicroUsdc,
-    eta_hours: terms.etaHours,
-    proposal: terms.proposal,
-    updated_at: now,
-  }
+  const { bidder, terms, now, ...place } = bid
+  const changes = { ...terms, updatedAt: now }
+  const by = { bidder: bidder.id, bidderDisplay: bidder.display }
+  const record = { ...place, ...by, status: 'open', createdAt: now, ...changes } as const
   return await db
     .insertInto('job_bids')
-    .values({
-      id: bid.id,
-      job_id: bid.jobId,
-      bidder: bid.bidder.id,
-      bidder_display: bid.bidder.display,
-      status: 'open',
-      created_at: now,
-      ...values,
-    })
-    .onConflict((conflict) => conflict.columns(['job_id', 'bidder']).doUpdateSet(values))
-    .returning(columns)
+    .values(toRow<'job_bids'>(record))
+    .onConflict((conflict) => conflict.columns(['job_id', 'bidder']).doUpdateSet(toRow(changes)))
+    .returning(columnsOf('job_bids'))
     .executeTakeFirstOrThrow()
 }
 

@@ -1,12 +1,21 @@
 import { sql } from 'kysely'
 
-import { answerDays } from '../../core/job.ts'
+import { receiptId, signingText } from '../../auth/messages.ts'
+import { signBytes } from '../../auth/signing-key.ts'
+import type { SigningKey } from '../../auth/signing-key.ts'
+import { answerDays, decide, jobExchange, noPaymentReason } from '../../core/job.ts'
+import { toUsdc } from '../../core/money.ts'
+import { evidenceTenths } from '../../core/reputation/formula.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
+import { toJsonText } from '../json.ts'
 import type { OpenDatabase } from '../open.ts'
+import { insertReceipt } from '../receipts/receipts.ts'
+import type { NewReceipt } from '../receipts/record.ts'
+import { grantReceipt } from '../reputation.ts'
 import type { Db } from '../schema.ts'
-import { jobRows, toJob } from './record.ts'
-import type { JobRecord } from './record.ts'
-import { transitionJob } from './transitions.ts'
+import { jobRows, toJob, transitionJob } from './jobs.ts'
+import type { JobRecord } from './jobs.ts'
+import { jobUrl } from './view.ts'
 
 const expiredPerWrite = 200
 
@@ -49,9 +58,7 @@ async function expireSome(tx: Db, nowMs: number): Promise<number> {
     await transitionJob(tx, job, {
       event: 'expire',
       role: 'clock',
-      actor: null,
       statusAfter: 'expired',
-      note: null,
       createdAt: now,
     })
   }
@@ -59,11 +66,7 @@ async function expireSome(tx: Db, nowMs: number): Promise<number> {
 }
 
 /** Oldest delivery first. */
-export async function unansweredJobs(
-  db: Db,
-  nowMs: number,
-  limit: number,
-): Promise<readonly JobRecord[]> {
+async function unansweredJobs(db: Db, nowMs: number, limit: number): Promise<readonly JobRecord[]> {
   const rows = await jobRows(db)
     .where('jobs.status', '=', 'delivered')
     .where('jobs.updated_at', '<=', isoTime(nowMs - answerDays * dayMs))
@@ -72,4 +75,117 @@ export async function unansweredJobs(
     .limit(limit)
     .execute()
   return rows.map(toJob)
+}
+
+/** `clock`: accepted because the poster did not answer in time. */
+export interface Acceptance {
+  readonly by: { readonly role: 'poster'; readonly actor: string } | { readonly role: 'clock' }
+  readonly key: SigningKey
+  readonly siteUrl: string
+  readonly nowMs: number
+}
+
+/** Returns null and writes nothing if the job has changed. */
+export async function writeAcceptance(
+  tx: Db,
+  job: JobRecord,
+  acceptance: Acceptance,
+): Promise<NewReceipt | null> {
+  const { by, nowMs } = acceptance
+  const { award } = job
+  if (award === null) throw new Error('a job that was never awarded has a delivery')
+  const receipt = jobReceipt(job, award, acceptance)
+  const now = isoTime(nowMs)
+  const move = { ...by, event: 'accept', statusAfter: 'accepted', createdAt: now } as const
+  // Inserts the receipt before the transition, since the job refers to it.
+  await insertReceipt(tx, receipt)
+  if (!(await transitionJob(tx, job, move, { receiptId: receipt.id }))) return null
+  await grantReceipt(tx, {
+    wallet: { id: receipt.toWallet, display: receipt.toDisplay },
+    receiptId: receipt.id,
+    payer: job.poster,
+    amountMicroUsdc: receipt.amountMicroUsdc,
+    chain: null,
+    txHash: null,
+    evidence: evidenceTenths.exchange,
+    reason: noPaymentReason,
+    now,
+  })
+  return receipt
+}
+
+const acceptedPerWrite = 100
+
+/** Returns the number of accepted deliveries. Safe to run concurrently. */
+export async function acceptUnanswered(
+  database: Pick<OpenDatabase, 'write'>,
+  by: Omit<Acceptance, 'by'>,
+): Promise<number> {
+  return await writeInBatches(database, acceptedPerWrite, async (tx) => {
+    const due = await unansweredJobs(tx, by.nowMs, acceptedPerWrite)
+    for (const job of due) {
+      const decision = decide(job, 'accept', 'clock', by.nowMs)
+      if (!decision.ok) throw new Error(`an unanswered job cannot be accepted: ${decision.reason}`)
+      await writeAcceptance(tx, job, { ...by, by: { role: 'clock' } })
+    }
+    return due.length
+  })
+}
+
+/** Contains the agreed price; the summary states that the exchange moved no money. */
+function jobReceipt(
+  job: JobRecord,
+  award: NonNullable<JobRecord['award']>,
+  { by, key, siteUrl, nowMs }: Acceptance,
+): NewReceipt {
+  const now = isoTime(nowMs)
+  const evidenceUrl = jobUrl(siteUrl, job.id)
+  const accepted =
+    by.role === 'poster'
+      ? `The poster of "${job.title}" accepted the work for the agreed price.`
+      : `The poster of "${job.title}" neither accepted nor disputed the work within ${answerDays} days, so it counts as accepted for the agreed price.`
+  const summary = `${accepted} The exchange issued this receipt for accepted work. The exchange handles no payments and has no evidence of a payment.`
+  const unsigned = {
+    rail: jobExchange.rail,
+    from_wallet: job.posterDisplay,
+    to_wallet: award.bidderDisplay,
+    amount_usdc: toUsdc(award.priceMicroUsdc),
+    asset_symbol: 'USDC',
+    occurred_at: now,
+    summary,
+    job_id: job.id,
+    evidence_url: evidenceUrl,
+    platform: jobExchange.platform,
+    platform_signature: '',
+  }
+  const signature = signBytes(key, Buffer.from(signingText(unsigned), 'utf8'))
+  const content = {
+    ...unsigned,
+    platform_signature: `ed25519:${Buffer.from(signature).toString('base64')}`,
+  }
+  return {
+    id: receiptId(content),
+    kind: 'platform',
+    rail: jobExchange.rail,
+    chain: null,
+    txHash: null,
+    fromWallet: job.poster,
+    fromDisplay: job.posterDisplay,
+    toWallet: award.bidder,
+    toDisplay: award.bidderDisplay,
+    amountMicroUsdc: award.priceMicroUsdc,
+    assetSymbol: 'USDC',
+    occurredAt: now,
+    summary,
+    jobId: job.id,
+    evidenceUrl,
+    platform: jobExchange.platform,
+    publicKey: null,
+    submitter: job.poster,
+    content: toJsonText(content),
+    verification: 'unverified',
+    verificationReason: 'Issued by the exchange for accepted work, without evidence of a payment',
+    onchain: 'none',
+    acceptedAt: now,
+  }
 }

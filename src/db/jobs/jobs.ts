@@ -7,24 +7,58 @@ import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countList, countedRows } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
-import { countRows, insertNumbered } from '../records.ts'
+import { countRows, insertNumbered, insertRecord, selectRecords, updateRecord } from '../records.ts'
+import type { NewRecordOf, RecordOf } from '../rows.ts'
 import type { Database, Db } from '../schema.ts'
-import { jobRows, toJob } from './record.ts'
-import type { JobRecord } from './record.ts'
-import { appendTransition } from './transitions.ts'
+import { closeBids } from './bids.ts'
 
-export interface NewJob {
-  readonly id: string
-  readonly poster: Wallet
-  readonly title: string
-  readonly description: string
-  readonly skills: readonly string[]
-  readonly budgetMicroUsdc: number
+export interface JobRecord extends Omit<RecordOf<'jobs'>, 'deadline' | 'awardedBid'> {
   readonly deadlineMs: number
-  readonly now: string
+  /** Unix milliseconds; null unless a delivery is pending. */
+  readonly deliveredMs: number | null
+  readonly award: {
+    readonly bidId: string
+    readonly bidder: string
+    readonly bidderDisplay: string
+    readonly priceMicroUsdc: number
+  } | null
 }
 
-export async function insertJob(db: Db, job: NewJob): Promise<void> {
+export function jobRows(db: Db) {
+  return selectRecords(db, 'jobs')
+    .leftJoin('job_bids as awarded', 'awarded.id', 'jobs.awarded_bid')
+    .select([
+      'awarded.bidder',
+      'awarded.bidder_display as bidderDisplay',
+      'awarded.price_micro_usdc as priceMicroUsdc',
+    ])
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof jobRows>['executeTakeFirstOrThrow']>>
+
+export function toJob(row: Row): JobRecord {
+  const { deadline, awardedBid: bidId, bidder, bidderDisplay, priceMicroUsdc, ...job } = row
+  const hasAward =
+    bidId !== null && bidder !== null && bidderDisplay !== null && priceMicroUsdc !== null
+  return {
+    ...job,
+    deadlineMs: Date.parse(deadline),
+    // Delivery is the last transition of a delivered job.
+    deliveredMs: job.status === 'delivered' ? Date.parse(job.updatedAt) : null,
+    award: hasAward ? { bidId, bidder, bidderDisplay, priceMicroUsdc } : null,
+  }
+}
+
+export async function insertJob(
+  db: Db,
+  job: Pick<
+    JobRecord,
+    'id' | 'title' | 'description' | 'skills' | 'budgetMicroUsdc' | 'deadlineMs'
+  > & {
+    readonly poster: Wallet
+    readonly now: string
+  },
+): Promise<void> {
   const { poster, skills, deadlineMs, now, ...facts } = job
   const record = {
     ...facts,
@@ -40,12 +74,12 @@ export async function insertJob(db: Db, job: NewJob): Promise<void> {
   const seq = await insertNumbered(db, 'jobs', record, 'seq')
   const rows = skills.map((skill) => ({ skill, job_seq: seq }))
   await db.insertInto('job_skills').values(rows).execute()
-  await appendTransition(db, facts.id, {
+  await insertRecord(db, 'job_transitions', {
+    jobId: facts.id,
     event: 'post',
     role: 'poster',
     actor: poster.id,
     statusAfter: 'open',
-    note: null,
     createdAt: now,
   })
 }
@@ -121,4 +155,30 @@ function filtered<Output>(
     )
   }
   return query
+}
+
+export type JobTransition = Omit<NewRecordOf<'job_transitions'>, 'jobId'>
+
+/** Compare-and-set on the status of `job`. Lapses the open bids of an ended job. Returns false after a change. */
+export async function transitionJob(
+  db: Db,
+  job: Pick<JobRecord, 'id' | 'status'>,
+  transition: JobTransition,
+  changes: Partial<Pick<RecordOf<'jobs'>, 'bidsCount' | 'awardedBid' | 'receiptId'>> = {},
+): Promise<boolean> {
+  const { id, status } = job
+  const { statusAfter, createdAt } = transition
+  const changed = { ...changes, status: statusAfter, updatedAt: createdAt }
+  if (!(await updateRecord(db, 'jobs', { id, status }, changed))) return false
+  if (statusAfter === 'cancelled' || statusAfter === 'expired') {
+    await closeBids(db, id, 'lapsed', createdAt)
+  }
+  await insertRecord(db, 'job_transitions', { ...transition, jobId: id })
+  return true
+}
+
+/** Excludes bids; oldest first. */
+export async function transitionsOfJob(db: Db, jobId: string): Promise<readonly JobTransition[]> {
+  const transitions = selectRecords(db, 'job_transitions', { jobId })
+  return await transitions.where('event', '<>', 'bid').orderBy('seq').execute()
 }

@@ -6,11 +6,9 @@ import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import { findRecord } from '../records.ts'
-import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import type { JobRecord } from './record.ts'
-import { transitionsOfJob } from './transitions.ts'
-import type { JobTransition } from './transitions.ts'
+import { transitionsOfJob } from './jobs.ts'
+import type { JobRecord, JobTransition } from './jobs.ts'
 
 export function jobView(
   record: JobRecord,
@@ -64,7 +62,7 @@ export async function jobDetailView(
   at: { readonly siteUrl: string; readonly nowMs: number },
 ): Promise<JobDetail> {
   const [delivery, moves] = await Promise.all([
-    findDelivery(db, record.id),
+    findRecord(db, 'job_deliveries', { jobId: record.id }),
     transitionsOfJob(db, record.id),
   ])
   const dispute = moves.find(({ event }) => event === 'dispute')
@@ -92,7 +90,7 @@ function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobTransiti
   const statusAfter = statusAt(record, nowMs)
   if (statusAfter === record.status) return []
   const createdAt = isoTime(record.deadlineMs)
-  return [{ event: 'expire', role: 'clock', actor: null, statusAfter, note: null, createdAt }]
+  return [{ event: 'expire', role: 'clock', statusAfter, createdAt }]
 }
 
 function historyEntry(
@@ -101,10 +99,4 @@ function historyEntry(
 ): JobDetail['history'][number] {
   const at = event === 'expire' ? isoTime(deadlineMs) : createdAt
   return { event, by: movers[role], status, at }
-}
-
-export type DeliveryRecord = Omit<RecordOf<'job_deliveries'>, 'seq'>
-
-export async function findDelivery(db: Db, jobId: string): Promise<DeliveryRecord | null> {
-  return await findRecord(db, 'job_deliveries', { jobId })
 }

@@ -12,7 +12,8 @@ import { statusAt } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import { bidView, countBids, listBids } from '../../db/jobs/bids.ts'
 import { findJob } from '../../db/jobs/jobs.ts'
-import { findDelivery, jobDetailView, jobView } from '../../db/jobs/view.ts'
+import { jobDetailView, jobView } from '../../db/jobs/view.ts'
+import { findRecord } from '../../db/records.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
 import { jobRows, readPage, walletIdOf } from '../lists.ts'
 
@@ -62,7 +63,7 @@ export function jobHandlers(deps: ActionDeps) {
     async getDelivery({ params }, context) {
       const { job, role } = await contextOf(params.id, context)
       if (role !== 'poster' && role !== 'awardee') throw new ApiError('forbidden')
-      const delivery = await findDelivery(reader, job.id)
+      const delivery = await findRecord(reader, 'job_deliveries', { jobId: job.id })
       if (delivery === null) throw new ApiError('not_found', 'This job has no delivery')
       const signed = deliverBody.parse(delivery.statement)
       return { body: deliveryView(delivery, signed, job.award?.bidderDisplay ?? signed.wallet) }
