@@ -1,8 +1,9 @@
 /** Isolates each write of a shared transaction by a savepoint and its own `tx`. */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 
+import { refuseStreaming } from './dialect.ts'
+import type { WriteConnection } from './dialect.ts'
 import { ConnectionHeldError } from './errors.ts'
-import type { WriteConnection } from './write-connection.ts'
 
 export interface Savepoint {
   /** Starts a write. Its savepoint is set before its first query, since PostgreSQL needs it to undo a failed query. */
@@ -39,6 +40,7 @@ export function createSavepoint(connection: WriteConnection): Savepoint {
 
 /** The connection of one write; unusable after its work has ended. */
 export class JobConnection implements DatabaseConnection {
+  readonly streamQuery = refuseStreaming
   readonly #connection: WriteConnection
   readonly #savepoint: Savepoint
   readonly #running = new Set<Promise<unknown>>()
@@ -60,10 +62,6 @@ export class JobConnection implements DatabaseConnection {
     } finally {
       this.#running.delete(running)
     }
-  }
-
-  streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    return this.#connection.streamQuery(query)
   }
 
   /** Waits for running queries. Returns true if there was one. */

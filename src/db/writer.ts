@@ -2,9 +2,9 @@
 import type { Dialect, Kysely } from 'kysely'
 import { SingleConnectionProvider, Transaction } from 'kysely'
 
+import type { WriteConnection } from './dialect.ts'
 import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './savepoint.ts'
 import type { Savepoint } from './savepoint.ts'
-import type { WriteConnection } from './write-connection.ts'
 
 /**
  * Runs `work` in the next transaction and resolves to its value once that is committed.

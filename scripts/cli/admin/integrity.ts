@@ -3,10 +3,10 @@ import { Kysely, sql } from 'kysely'
 
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
+import { createDialect } from '../../../src/db/dialect.ts'
 import { migrations } from '../../../src/db/migrations.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { openSqlite3 } from '../../../src/db/sqlite3/connection.ts'
-import { createDialect } from '../../../src/db/sqlite3/dialect.ts'
 import { applicationId } from '../../../src/db/sqlite3/engine.ts'
 
 /** Reads the whole file; reports at most twenty problems. */

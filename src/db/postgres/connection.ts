@@ -9,9 +9,10 @@ import pg from 'pg'
 
 import { createConnectionMutex } from '../connection-mutex.ts'
 import type { ConnectionMutex } from '../connection-mutex.ts'
+import { refuseStreaming } from '../dialect.ts'
+import type { WriteConnection } from '../dialect.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { toParameter } from '../values.ts'
-import type { WriteConnection } from '../write-connection.ts'
 import { isConnectionLost, meaningOf } from './failures.ts'
 import { resultTypes } from './types.ts'
 
@@ -43,7 +44,9 @@ const writing = '-c enable_seqscan=off'
 const ledgerLock = 0x41_49_4c_31
 
 export class PostgresConnection implements WriteConnection {
+  readonly engine = 'postgres'
   readonly mutex: ConnectionMutex
+  readonly streamQuery = refuseStreaming
   readonly #options: PostgresOptions
   readonly #names = new Map<string, string>()
   #client: Promise<pg.Client> | null = null
@@ -129,11 +132,6 @@ export class PostgresConnection implements WriteConnection {
       values,
     })
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
-  }
-
-  // oxlint-disable-next-line require-yield -- Kysely requires a generator; streaming is refused.
-  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }
 
   /** The number of the server's process, null without a connection. */

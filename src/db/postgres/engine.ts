@@ -1,5 +1,6 @@
 import { Kysely, sql } from 'kysely'
 
+import { createDialect } from '../dialect.ts'
 import type { OpenDatabase, OpenOptions } from '../engine.ts'
 import { DatabaseRefusedError } from '../errors.ts'
 import { createLists } from '../lists.ts'
@@ -7,7 +8,6 @@ import { migrate, refuseOtherSchema } from '../migrations.ts'
 import type { Database } from '../schema.ts'
 import { createWriter } from '../writer.ts'
 import { PostgresConnection } from './connection.ts'
-import { createDialect } from './dialect.ts'
 import { createLanes } from './lanes.ts'
 
 const oldestVersion = 150_000

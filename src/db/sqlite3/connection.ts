@@ -14,10 +14,11 @@ import sqlite3 from 'sqlite3'
 
 import { createConnectionMutex } from '../connection-mutex.ts'
 import type { ConnectionMutex } from '../connection-mutex.ts'
+import { refuseStreaming } from '../dialect.ts'
+import type { WriteConnection } from '../dialect.ts'
 import { BusyError, DatabaseBrokenError } from '../errors.ts'
 import { toParameter, unsafeColumn } from '../values.ts'
 import type { SqlParameter } from '../values.ts'
-import type { WriteConnection } from '../write-connection.ts'
 import { meaningOf, transactionLost } from './failures.ts'
 
 export interface Sqlite3Options {
@@ -26,7 +27,7 @@ export interface Sqlite3Options {
   readonly mode: 'create' | 'read-write' | 'read-only'
   readonly heldLimitMs: number
   /** Longest wait for the write lock of another process; default 5 s. */
-  readonly lockPatienceMs?: number
+  readonly lockPatienceMs?: number | undefined
   readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
@@ -50,35 +51,25 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
       else reject(new Error(`Cannot open ${options.path}: ${error.message}`, { cause: error }))
     })
   })
-  return new Sqlite3Connection(
-    database,
-    createConnectionMutex(options.heldLimitMs),
-    options.lockPatienceMs ?? defaultLockPatienceMs,
-    options.onBroken ?? (() => undefined),
-  )
+  return new Sqlite3Connection(database, options)
 }
 
 /** The only connection to a file. Callers acquire the `mutex` first; Kysely does so through the driver. */
 export class Sqlite3Connection implements WriteConnection {
+  readonly engine = 'sqlite'
   readonly mutex: ConnectionMutex
+  readonly streamQuery = refuseStreaming
   readonly #database: sqlite3.Database
-  readonly #lockPatienceMs: number
-  readonly #onBroken: (error: DatabaseBrokenError) => void
+  readonly #options: Sqlite3Options
   readonly #statements = new Map<string, sqlite3.Statement>()
   #inTransaction = false
   #lost: Error | null = null
   #broken: DatabaseBrokenError | null = null
 
-  constructor(
-    database: sqlite3.Database,
-    mutex: ConnectionMutex,
-    lockPatienceMs: number,
-    onBroken: (error: DatabaseBrokenError) => void,
-  ) {
+  constructor(database: sqlite3.Database, options: Sqlite3Options) {
     this.#database = database
-    this.mutex = mutex
-    this.#lockPatienceMs = lockPatienceMs
-    this.#onBroken = onBroken
+    this.#options = options
+    this.mutex = createConnectionMutex(options.heldLimitMs)
   }
 
   /** Set when the disk or the file fails. All later uses are refused. */
@@ -91,7 +82,7 @@ export class Sqlite3Connection implements WriteConnection {
   }
 
   async begin(first: string): Promise<void> {
-    const untilMs = performance.now() + this.#lockPatienceMs
+    const untilMs = performance.now() + (this.#options.lockPatienceMs ?? defaultLockPatienceMs)
     for (;;) {
       try {
         // Immediate: a deferred transaction that reads before it writes gets SQLITE_BUSY at once.
@@ -128,7 +119,7 @@ export class Sqlite3Connection implements WriteConnection {
   #break(error: DatabaseBrokenError): DatabaseBrokenError {
     const isFirst = this.#broken === null
     this.#broken = error
-    if (isFirst) this.#onBroken(error)
+    if (isFirst) this.#options.onBroken?.(error)
     return error
   }
 
@@ -145,11 +136,6 @@ export class Sqlite3Connection implements WriteConnection {
     return answersRows(query.query)
       ? this.#all<Row>(statement, parameters, query.query)
       : this.#run<Row>(statement, parameters, query.query)
-  }
-
-  // oxlint-disable-next-line require-yield -- Kysely requires a generator; streaming is refused.
-  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }
 
   interrupt(): void {

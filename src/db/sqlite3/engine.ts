@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { Kysely, sql } from 'kysely'
 
+import { createDialect } from '../dialect.ts'
 import type { OpenDatabase, OpenOptions } from '../engine.ts'
 import {
   BusyError,
@@ -17,7 +18,6 @@ import type { Database } from '../schema.ts'
 import { createWriter } from '../writer.ts'
 import { openSqlite3 } from './connection.ts'
 import type { Sqlite3Connection } from './connection.ts'
-import { createDialect } from './dialect.ts'
 
 /** `AIL1`: marks the file as this program's (https://sqlite.org/fileformat2.html#application_id). */
 export const applicationId = 0x41_49_4c_31
@@ -63,13 +63,7 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
   const connect = async (
     mode: 'create' | 'read-write' | 'read-only',
   ): Promise<{ connection: Sqlite3Connection; kysely: Kysely<Database> }> => {
-    const connection = await openSqlite3({
-      path,
-      mode,
-      heldLimitMs,
-      onBroken,
-      ...(lockPatienceMs === undefined ? {} : { lockPatienceMs }),
-    })
+    const connection = await openSqlite3({ path, mode, heldLimitMs, onBroken, lockPatienceMs })
     const kysely = new Kysely<Database>({ dialect: createDialect(connection) })
     opened.add(kysely)
     return { connection, kysely }

@@ -5,9 +5,9 @@ import { CompiledQuery, Kysely, sql } from 'kysely'
 import type { Generated } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
+import { createDialect } from '../../../src/db/dialect.ts'
 import { isUniqueViolation, ParameterError, UnsafeIntegerError } from '../../../src/db/errors.ts'
 import { openSqlite3 } from '../../../src/db/sqlite3/connection.ts'
-import { createDialect } from '../../../src/db/sqlite3/dialect.ts'
 import { gate, tempFolder } from '../temp-database.ts'
 
 interface Tables {
