@@ -3,34 +3,18 @@ import type { Kysely, Transaction } from 'kysely'
 
 import { foreignKeyStatements, postgresStatements, sqliteStatements } from './table.ts'
 import type { RowOf, TableDefinition } from './table.ts'
-import { alertTables } from './tables/alerts.ts'
-import { disputeTables } from './tables/disputes.ts'
-import { feedbackTables } from './tables/feedback.ts'
 import { jobTables } from './tables/jobs.ts'
-import { leaseTables } from './tables/leases.ts'
-import { logTables } from './tables/log.ts'
-import { pactTables } from './tables/pacts.ts'
-import { partnerTables } from './tables/partners.ts'
-import { paymentTables } from './tables/payments.ts'
-import { pollTables } from './tables/polls.ts'
+import { peopleTables } from './tables/people.ts'
+import { railTables } from './tables/rails.ts'
 import { receiptTables } from './tables/receipts.ts'
-import { workerTables } from './tables/workers.ts'
 import { writeTables } from './tables/writes.ts'
 
 export const tables = {
-  ...pollTables,
+  ...railTables,
   ...writeTables,
-  ...workerTables,
+  ...peopleTables,
   ...receiptTables,
-  ...paymentTables,
-  ...partnerTables,
   ...jobTables,
-  ...alertTables,
-  ...feedbackTables,
-  ...pactTables,
-  ...leaseTables,
-  ...logTables,
-  ...disputeTables,
 }
 
 export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name], 'value'> }

@@ -1,4 +1,7 @@
+import { disputeStandings, disputeStates } from '../../contract/schemas/dispute-state.ts'
+import type { DisputeTarget } from '../../contract/schemas/dispute.ts'
 import { checkVerdicts } from '../../core/onchain.ts'
+import { logEntryKind } from '../../core/tlog/entry.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
@@ -190,5 +193,103 @@ export const receiptTables = {
     },
     withoutRowid: true,
     indexes: { reputation_reviews_due: '(due_at)' },
+  },
+
+  disputes: {
+    inOrder: true,
+    columns: {
+      seq: column.rowNumber,
+      id: column.unique(column.text),
+      wallet: column.text,
+      display: column.text,
+      target: column.facts<DisputeTarget>(),
+      rail: column.optionalText,
+      claim: column.text,
+      figure: column.optionalText,
+      evidence_url: column.optionalText,
+      state: column.oneOf(...disputeStates),
+      standing: column.oneOf(...disputeStandings),
+      opened_at: column.text,
+      updated_at: column.text,
+    },
+    indexes: {
+      disputes_by_wallet: '(wallet, opened_at)',
+      disputes_by_rail: '(rail, seq)',
+      disputes_by_state: '(state, seq)',
+      disputes_by_rail_state: '(rail, state, seq)',
+      disputes_by_target: '(target, seq)',
+      disputes_to_read: "(seq) where standing = 'unknown'",
+    },
+    uniqueIndexes: {
+      disputes_open: "(wallet, target) where state in ('open', 'answered')",
+    },
+  },
+
+  dispute_steps: {
+    columns: {
+      seq: column.sequence,
+      id: column.unique(column.text),
+      dispute_id: column.references(column.text, 'disputes (id)'),
+      /** Canonical JSON as published, whose hash is in the log. */
+      content: column.text,
+      created_at: column.text,
+    },
+    appendOnly: 'the steps of disputes are append-only',
+    indexes: { dispute_steps_by_dispute: '(dispute_id, seq)' },
+  },
+
+  /** Entries without an index yet. Written in the transaction of the effect, and deleted once in `log_entries`. */
+  log_queue: {
+    columns: {
+      seq: column.sequence,
+      kind: column.oneOf(...logEntryKind.options),
+      entry_id: column.text,
+      sha256: column.text,
+      subject: column.optionalText,
+      /** Further members of the entry. */
+      extra: column.optionalObject,
+    },
+  },
+
+  log_entries: {
+    columns: {
+      position: column.integerKey,
+      kind: column.oneOf(...logEntryKind.options),
+      entry_id: column.text,
+      subject: column.optionalText,
+      /** Canonical JSON, which is the leaf. */
+      entry: column.text,
+    },
+    appendOnly: 'log_entries is append-only',
+    indexes: {
+      log_entries_by_subject: '(kind, subject, position) where subject is not null',
+    },
+    uniqueIndexes: {
+      log_entries_by_id: '(kind, entry_id)',
+    },
+  },
+
+  log_tiles: {
+    columns: {
+      level: column.integer,
+      at: column.integer,
+      hashes: column.bytes,
+    },
+    constraints: ['primary key (level, at)'],
+  },
+
+  /**
+   * The newest checkpoint as `signed`, as `published` after its tiles have been published, as `witnessed` the newest one
+   * that a quorum has cosigned, and as `accepted` the one that the operator lets the log continue from.
+   */
+  log_checkpoints: {
+    columns: {
+      name: column.oneOf('signed', 'published', 'witnessed', 'accepted'),
+      size: column.integer,
+      /** The signed note, with the cosignatures of witnesses. */
+      note: column.text,
+    },
+    constraints: ['primary key (name)'],
+    withoutRowid: true,
   },
 } as const satisfies Record<string, TableDefinition>
