@@ -26,17 +26,18 @@ import { skill } from '../../src/contract/schemas/skill.ts'
 import { leaderboardEntry, worker } from '../../src/contract/schemas/worker.ts'
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { disputeViews, listDisputes } from '../../src/db/disputes.ts'
+import { disputeViews, disputeRows } from '../../src/db/disputes.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import { listClosedFlags } from '../../src/db/flags.ts'
-import { listJobs } from '../../src/db/jobs/jobs.ts'
+import { jobRows } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
+import type { RowList } from '../../src/db/list-queries.ts'
 import { newestPartners } from '../../src/db/partners/partners.ts'
 import { partnerView } from '../../src/db/partners/record.ts'
-import { listReceipts } from '../../src/db/receipts/receipts.ts'
+import { receiptRows } from '../../src/db/receipts/receipts.ts'
 import { receiptView } from '../../src/db/receipts/view.ts'
 import type { Db } from '../../src/db/schema.ts'
-import { listWorkers } from '../../src/db/workers.ts'
+import { workerRows } from '../../src/db/workers.ts'
 import { pollView } from '../documents/history.ts'
 import { createSnapshots } from '../documents/index.ts'
 import { flagOf } from '../world/gather.ts'
@@ -103,35 +104,14 @@ export async function exportTables(
     platforms: [listedPlatform, [published('listPlatforms', 'platforms')]],
     receipts: [
       receipt,
-      newestFirst(
-        (page) => listReceipts(db, page),
-        (rows) => rows.map((row) => receiptView(row, at.siteUrl)),
-      ),
+      newestFirst(db, receiptRows(), (rows) => rows.map((row) => receiptView(row, at.siteUrl))),
     ],
-    workers: [
-      worker,
-      newestFirst(
-        (page) => listWorkers(db, page),
-        (rows) => rows.map((row) => row.worker),
-      ),
-    ],
+    workers: [worker, newestFirst(db, workerRows(), (rows) => rows.map((row) => row.worker))],
     // The reputation of other wallets is a paid read.
     leaderboard: [leaderboardEntry, [published('getLeaderboard', 'leaderboard')]],
     partners: [partner.omit({ looks_like_another: true }), [partners.map(partnerView)]],
-    jobs: [
-      job,
-      newestFirst(
-        (page) => listJobs(db, { ...page, nowMs }),
-        (rows) => rows.map((row) => jobView(row, at)),
-      ),
-    ],
-    disputes: [
-      dispute,
-      newestFirst(
-        (page) => listDisputes(db, page),
-        (rows) => disputeViews(db, rows, nowMs),
-      ),
-    ],
+    jobs: [job, newestFirst(db, jobRows(nowMs), (rows) => rows.map((row) => jobView(row, at)))],
+    disputes: [dispute, newestFirst(db, disputeRows(), (rows) => disputeViews(db, rows, nowMs))],
   }
 }
 
@@ -173,10 +153,11 @@ async function* statusChanges(db: Db) {
 }
 
 async function* newestFirst<Row extends { readonly seq: number }>(
-  read: (page: { limit: number; before: number | null }) => Promise<readonly Row[]>,
+  db: Db,
+  list: RowList<Row>,
   show: (rows: readonly Row[]) => readonly object[] | Promise<readonly object[]>,
 ) {
-  const readPage = (before: number) => read({ limit: groupSize, before })
+  const readPage = (before: number) => list.read(db, { limit: groupSize, before })
   for await (const rows of pages(all, readPage)) yield await show(rows)
 }
 

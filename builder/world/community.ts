@@ -8,12 +8,12 @@ import { lookAlikes, namedWallets } from '../../src/db/names.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { countPartners, newestPartners } from '../../src/db/partners/partners.ts'
 import { partnerView } from '../../src/db/partners/record.ts'
-import { listReceipts, receiptTotals } from '../../src/db/receipts/receipts.ts'
+import { receiptRows, receiptTotals } from '../../src/db/receipts/receipts.ts'
 import type { ReceiptTotals } from '../../src/db/receipts/receipts.ts'
 import { receiptView, walletsOf } from '../../src/db/receipts/view.ts'
 import { countRows } from '../../src/db/records.ts'
 import { newestEntryAt } from '../../src/db/reputation.ts'
-import { listWorkers } from '../../src/db/workers.ts'
+import { workerRows } from '../../src/db/workers.ts'
 import { firstPage, nextCursor } from './lists.ts'
 
 export interface CommunityMemory {
@@ -34,9 +34,9 @@ export async function gatherCommunity(
   const asOfMs = scoredAt(newestMs, nowMs)
   const [workers, workersTotal, receipts, totals, standings, archived, partners, partnersTotal] =
     await Promise.all([
-      listWorkers(reader, page),
+      workerRows().read(reader, page),
       countRows(reader.selectFrom('workers')),
-      listReceipts(reader, page),
+      receiptRows().read(reader, page),
       receiptTotals(reader, memory.receipts),
       topStandings(reader, firstPage, asOfMs),
       topStandings(reader, firstPage, newestMs ?? 0),

@@ -1,8 +1,8 @@
 /** The first pages of published lists; the API returns further pages. */
 import type { JobIssuer } from '../../src/contract/schemas/job.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
-import { disputeViews, listDisputes } from '../../src/db/disputes.ts'
-import { countOpenJobs, listJobs } from '../../src/db/jobs/jobs.ts'
+import { disputeViews, disputeRows } from '../../src/db/disputes.ts'
+import { countOpenJobs, jobRows } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { countRows } from '../../src/db/records.ts'
@@ -28,7 +28,7 @@ export async function gatherExchange(
 ) {
   const { nowMs, receiptsBy } = at
   const [rows, total, open] = await Promise.all([
-    listJobs(reader, { limit: firstPage + 1, before: null, nowMs }),
+    jobRows(nowMs).read(reader, { limit: firstPage + 1, before: null }),
     countRows(reader.selectFrom('jobs')),
     countOpenJobs(reader, nowMs),
   ])
@@ -38,7 +38,7 @@ export async function gatherExchange(
 
 /** Newest first; the total counts all disputes. */
 export async function gatherDisputes({ reader }: OpenDatabase, nowMs: number) {
-  const records = await listDisputes(reader, { limit: gatheredDisputes, before: null })
+  const records = await disputeRows().read(reader, { limit: gatheredDisputes, before: null })
   return {
     newest: await disputeViews(reader, records, nowMs),
     total: await countRows(reader.selectFrom('disputes')),

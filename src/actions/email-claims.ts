@@ -11,7 +11,7 @@ import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { countSends, countWrongTry, deleteOldCodes, findClaim, recordSend } from '../db/claims.ts'
 import type { ClaimRecord, EmailSend } from '../db/claims.ts'
-import { listReceipts } from '../db/receipts/receipts.ts'
+import { receiptRows } from '../db/receipts/receipts.ts'
 import { findRecord, putRecord, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
@@ -149,7 +149,7 @@ async function requireUnprovenWallet(tx: Db, wallet: Wallet | null): Promise<voi
   const isUsed =
     claim !== null ||
     (await findWorker(tx, wallet.id)) !== null ||
-    (await listReceipts(tx, { limit: 1, before: null, filter: { wallet: wallet.id } })).length > 0
+    (await receiptRows({ wallet: wallet.id }).read(tx, { limit: 1, before: null })).length > 0
   if (!isUsed) return
   throw new ApiError(
     'wallet_needs_key',

@@ -7,8 +7,8 @@ import { canonicalize } from '../core/canonical-json.ts'
 import { present } from '../core/entries.ts'
 import { dayMs, isoTime } from '../core/time.ts'
 import { toJsonText } from './json.ts'
-import { countList } from './list-queries.ts'
-import type { ListTotal } from './list-queries.ts'
+import { countList, newestFirst } from './list-queries.ts'
+import type { RowList } from './list-queries.ts'
 import { queueEntries } from './log.ts'
 import { findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
@@ -81,19 +81,11 @@ export interface DisputeFilter {
   readonly target?: DisputeTarget
 }
 
-/** Newest first, before the sequence number `before`. */
-export async function listDisputes(
-  db: Db,
-  page: { readonly limit: number; readonly before: number | null; readonly filter?: DisputeFilter },
-): Promise<readonly DisputeRecord[]> {
-  let query = filtered(db, page.filter)
-  if (page.before !== null) query = query.where('seq', '<', page.before)
-  return await query.orderBy('seq', 'desc').limit(page.limit).execute()
-}
-
-export async function countDisputes(db: Db, filter?: DisputeFilter): Promise<ListTotal> {
-  return await countList(db, filtered(db, filter))
-}
+export const disputeRows = (filter?: DisputeFilter): RowList<DisputeRecord> => ({
+  name: 'disputes',
+  read: (db, page) => newestFirst(filtered(db, filter), page).execute(),
+  count: (db) => countList(db, filtered(db, filter)),
+})
 
 function filtered(db: Db, { target, ...match }: DisputeFilter = {}) {
   const query = selectRecords(db, 'disputes', match)

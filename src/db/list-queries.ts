@@ -14,6 +14,31 @@ export interface ListTotal {
   readonly total_is_exact?: false
 }
 
+export interface ListPage {
+  readonly limit: number
+  /** The sequence number of the last row of the previous page. */
+  readonly before: number | null
+}
+
+/** A list of the database, from which pages are read. */
+export interface RowList<Row> {
+  /** A cursor is valid for the list of this name only. */
+  readonly name: string
+  readonly read: (db: Db, page: ListPage) => Promise<readonly Row[]>
+  readonly count: (db: Db) => Promise<ListTotal>
+}
+
+/** @param order the column of the sequence number */
+export function newestFirst<DB, Tables extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, Tables, Row>,
+  { limit, before }: ListPage,
+  order = 'seq',
+) {
+  const seq = sql.ref<number>(order)
+  const earlier = before === null ? query : query.where(seq, '<', before)
+  return earlier.orderBy(seq, 'desc').limit(limit)
+}
+
 export async function countList<DB, Tables extends keyof DB>(
   db: Db,
   query: SelectQueryBuilder<DB, Tables, object>,

@@ -1,7 +1,7 @@
 /** Append-only, enforced by triggers. */
 
-import { countList } from './list-queries.ts'
-import type { ListTotal } from './list-queries.ts'
+import { countList, newestFirst } from './list-queries.ts'
+import type { RowList } from './list-queries.ts'
 import { insertNumbered, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -15,17 +15,8 @@ export async function appendOath(db: Db, row: NewOathRow): Promise<number> {
   return await insertNumbered(db, 'oath_history', row, 'seq')
 }
 
-/** Newest first; `before` is the last sequence number of the previous page. */
-export async function oathsOfHandle(
-  db: Db,
-  handle: string,
-  page: { readonly limit: number; readonly before: number | null },
-): Promise<readonly OathRow[]> {
-  let query = selectRecords(db, 'oath_history', { handle })
-  if (page.before !== null) query = query.where('seq', '<', page.before)
-  return await query.orderBy('seq', 'desc').limit(page.limit).execute()
-}
-
-export async function countOaths(db: Db, handle: string): Promise<ListTotal> {
-  return await countList(db, selectRecords(db, 'oath_history', { handle }))
-}
+export const oathRows = (handle: string): RowList<OathRow> => ({
+  name: 'oaths',
+  read: (db, page) => newestFirst(selectRecords(db, 'oath_history', { handle }), page).execute(),
+  count: (db) => countList(db, selectRecords(db, 'oath_history', { handle })),
+})

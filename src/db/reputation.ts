@@ -18,6 +18,8 @@ import { applyEntry, noStanding } from '../core/reputation/standing.ts'
 import type { LedgerEntry, Standing } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
 import { toJsonText } from './json.ts'
+import { newestFirst } from './list-queries.ts'
+import type { ListPage } from './list-queries.ts'
 import { queueEntries } from './log.ts'
 import type { QueuedEntry } from './log.ts'
 import { addSums, lookUpHistories } from './payer-history.ts'
@@ -152,15 +154,14 @@ export async function earnedBy(db: Db, receiptId: string): Promise<number> {
   return toPoints(earnedIn(await entriesOfReceipt(db, receiptId)))
 }
 
-/** Newest first, before a sequence number. */
+/** Newest first. */
 export async function listEntries(
   db: Db,
   wallet: LedgerWallet,
-  { limit, before }: { readonly limit: number; readonly before: number | null },
+  page: ListPage,
 ): Promise<readonly ReputationEntry[]> {
-  let query = selectRecords(db, 'reputation_ledger', { wallet: wallet.id })
-  if (before !== null) query = query.where('seq', '<', before)
-  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+  const entries = selectRecords(db, 'reputation_ledger', { wallet: wallet.id })
+  const rows = await newestFirst(entries, page).execute()
   return rows.map((entry) => ({
     seq: entry.seq,
     wallet: wallet.display,

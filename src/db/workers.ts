@@ -1,11 +1,9 @@
-import { sql } from 'kysely'
-
 import type { Worker } from '../contract/schemas/worker.ts'
 import { present } from '../core/entries.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from './json.ts'
-import { countList, isLater } from './list-queries.ts'
-import type { ListTotal } from './list-queries.ts'
+import { countList, isLater, newestFirst } from './list-queries.ts'
+import type { RowList } from './list-queries.ts'
 import { lookAlikes } from './names.ts'
 import { deleteRecords, findRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
@@ -91,20 +89,14 @@ export interface WorkerFilter {
   readonly since?: string
 }
 
-/** Newest first, before the sequence number `before`. */
-export async function listWorkers(
-  db: Db,
-  page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },
-): Promise<readonly ListedWorker[]> {
-  let query = filtered(db, page.filter)
-  const order = sql.ref<number>(orderOf(page.filter))
-  if (page.before !== null) query = query.where(order, '<', page.before)
-  return await withMarks(db, await query.orderBy(order, 'desc').limit(page.limit).execute())
-}
-
-export async function countWorkers(db: Db, filter?: WorkerFilter): Promise<ListTotal> {
-  return await countList(db, filtered(db, filter))
-}
+export const workerRows = (filter?: WorkerFilter): RowList<ListedWorker> => ({
+  name: 'workers',
+  read: async (db, page) => {
+    const rows = newestFirst(filtered(db, filter), page, orderOf(filter))
+    return await withMarks(db, await rows.execute())
+  },
+  count: (db) => countList(db, filtered(db, filter)),
+})
 
 /** The workers of a skill are read in the order of `worker_skills`. */
 const orderOf = ({ skill }: WorkerFilter = {}) => (skill === undefined ? 'seq' : 'worker_seq')

@@ -6,9 +6,13 @@ import { skillSlug } from '../contract/schemas/skill.ts'
 import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
 import type { JobFilter } from '../db/jobs/jobs.ts'
+import { jobRows } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
+import type { RowList } from '../db/list-queries.ts'
 import { namedWallets } from '../db/names.ts'
+import { receiptRows } from '../db/receipts/receipts.ts'
 import { receiptView, walletsOf } from '../db/receipts/view.ts'
+import { workerRows } from '../db/workers.ts'
 import { links } from '../pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../pages/html-and-markdown.ts'
 import { jobTable } from '../pages/job.ts'
@@ -19,8 +23,8 @@ import type { SitePage } from '../pages/page.ts'
 import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts'
 import { receiptTable } from '../pages/receipt.ts'
 import { workerTable } from '../pages/worker.ts'
-import { jobRows, readPage, receiptRows, workerRows } from './lists.ts'
-import type { ListedRows, RowPage } from './lists.ts'
+import { readPage } from './lists.ts'
+import type { RowPage } from './lists.ts'
 
 const pageLimit = '100'
 
@@ -57,7 +61,7 @@ export const listPages = {
     const filter = jobFilter(q)
     if (filter === null) return noMatch('jobs', q)
     const at = { siteUrl: deps.site.url, nowMs: deps.clock.now() }
-    const found = await rowsOf(deps, query, jobRows(filter, at.nowMs))
+    const found = await rowsOf(deps, query, jobRows(at.nowMs, filter))
     const shown = found.rows.map((row) => jobView(row, at))
     return listPage('jobs', q, found, jobTable(captionOf(found), shown))
   },
@@ -71,7 +75,7 @@ export const listPages = {
 async function rowsOf<Row extends { readonly seq: number }>(
   { database }: ActionDeps,
   query: ListQuery,
-  listed: ListedRows<Row>,
+  listed: RowList<Row>,
 ): Promise<RowPage<Row>> {
   return await readPage(database.list, { ...query, limit: pageLimit }, listed)
 }

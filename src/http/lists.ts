@@ -4,27 +4,12 @@ import { decodeCursor, encodeCursor } from '../core/cursor.ts'
 import { entriesOf } from '../core/entries.ts'
 import { parseTime, isoTime } from '../core/time.ts'
 import { parseWallet } from '../core/wallet.ts'
-import type { DisputeFilter, DisputeRecord } from '../db/disputes.ts'
-import { countDisputes, listDisputes } from '../db/disputes.ts'
-import type { JobFilter, JobRecord } from '../db/jobs/jobs.ts'
-import { countJobs, listJobs } from '../db/jobs/jobs.ts'
-import type { ListTotal } from '../db/list-queries.ts'
+import type { ListTotal, RowList } from '../db/list-queries.ts'
 import type { ReadList } from '../db/lists.ts'
 import type { OpenDatabase } from '../db/open.ts'
-import type { ReceiptFilter } from '../db/receipts/receipts.ts'
-import { countReceipts, listReceipts } from '../db/receipts/receipts.ts'
-import type { ReceiptRecord } from '../db/receipts/record.ts'
-import type { Db } from '../db/schema.ts'
-import type { ListedWorker, WorkerFilter } from '../db/workers.ts'
-import { countWorkers, listWorkers } from '../db/workers.ts'
 import type { RequestContext } from './context.ts'
 
 const DEFAULT_LIMIT = 50
-
-interface PageRequest {
-  readonly limit: number
-  readonly before: number | null
-}
 
 export function limitOf({ limit }: { readonly limit?: string | undefined }): number {
   return limit === undefined ? DEFAULT_LIMIT : Number(limit)
@@ -33,14 +18,6 @@ export function limitOf({ limit }: { readonly limit?: string | undefined }): num
 interface PageQuery {
   readonly limit?: string | undefined
   readonly cursor?: string | undefined
-}
-
-/** A list of the database, from which pages are read. */
-export interface ListedRows<Row> {
-  /** A cursor is valid for the list of this name only. */
-  readonly name: string
-  readonly read: (db: Db, page: PageRequest) => Promise<readonly Row[]>
-  readonly count: (db: Db) => Promise<ListTotal>
 }
 
 export interface RowPage<Row> {
@@ -70,7 +47,7 @@ export function listWhileOpen(
 export async function readPage<Row extends { readonly seq: number }>(
   list: ReadList,
   query: PageQuery,
-  { name, read, count }: ListedRows<Row>,
+  { name, read, count }: RowList<Row>,
 ): Promise<RowPage<Row>> {
   const { cursor } = query
   const before = cursor === undefined ? null : decodeCursor(name, cursor)
@@ -85,30 +62,6 @@ export async function readPage<Row extends { readonly seq: number }>(
   const next = hasMore ? { next_cursor: encodeCursor(name, last.seq) } : {}
   return { rows, fields: { count: rows.length, ...total, ...next } }
 }
-
-export const receiptRows = (filter: ReceiptFilter): ListedRows<ReceiptRecord> => ({
-  name: 'receipts',
-  read: (db, page) => listReceipts(db, { ...page, filter }),
-  count: (db) => countReceipts(db, filter),
-})
-
-export const workerRows = (filter: WorkerFilter): ListedRows<ListedWorker> => ({
-  name: 'workers',
-  read: (db, page) => listWorkers(db, { ...page, filter }),
-  count: (db) => countWorkers(db, filter),
-})
-
-export const jobRows = (filter: JobFilter, nowMs: number): ListedRows<JobRecord> => ({
-  name: 'jobs',
-  read: (db, page) => listJobs(db, { ...page, nowMs, filter }),
-  count: (db) => countJobs(db, nowMs, filter),
-})
-
-export const disputeRows = (filter: DisputeFilter): ListedRows<DisputeRecord> => ({
-  name: 'disputes',
-  read: (db, page) => listDisputes(db, { ...page, filter }),
-  count: (db) => countDisputes(db, filter),
-})
 
 export function walletIdOf(wallet: string | undefined): string | undefined {
   return wallet === undefined ? undefined : parseWallet(wallet).id

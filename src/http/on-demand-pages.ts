@@ -18,12 +18,12 @@ import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { belongings } from '../core/match-rails.ts'
 import { walletOrNull } from '../core/wallet.ts'
-import { disputeViews, listDisputes } from '../db/disputes.ts'
+import { disputeViews, disputeRows } from '../db/disputes.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobDetailView } from '../db/jobs/view.ts'
 import { findPublished } from '../db/log.ts'
-import { countOaths, oathsOfHandle } from '../db/oaths.ts'
-import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipts.ts'
+import { oathRows } from '../db/oaths.ts'
+import { findReceipt, receiptRows } from '../db/receipts/receipts.ts'
 import { receiptView, walletsOf } from '../db/receipts/view.ts'
 import { earnedBy } from '../db/reputation.ts'
 import { findWorker } from '../db/workers.ts'
@@ -213,7 +213,7 @@ async function receiptPageOf(deps: ActionDeps, store: Store, id: string): Promis
   const receipt = receiptView(record, site.url)
   const filter = { target: { receipt_id: record.id } }
   const [disputes, names, log, points] = await Promise.all([
-    listDisputes(reader, { limit: 50, before: null, filter }),
+    disputeRows(filter).read(reader, { limit: 50, before: null }),
     namesOf(deps, walletsOf([record])),
     findPublished(reader, 'receipt', record.id),
     earnedBy(reader, record.id),
@@ -250,12 +250,12 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
   const { database, site } = deps
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
-  const filter = { wallet: wallet.id }
+  const receipts = receiptRows({ wallet: wallet.id })
   const [worker, records, total] = await database.list((db) =>
     Promise.all([
       findWorker(db, wallet.id),
-      listReceipts(db, { limit: shownReceipts, before: null, filter }),
-      countReceipts(db, filter),
+      receipts.read(db, { limit: shownReceipts, before: null }),
+      receipts.count(db),
     ]),
   )
   if (worker === null && records.length === 0) throw new ApiError('unknown_worker')
@@ -290,8 +290,8 @@ async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): P
   const { database, reference, clock } = deps
   const partner = await publicPartner(database.reader, handle, clock.now())
   const [oaths, total] = await Promise.all([
-    oathsOfHandle(database.reader, handle, { limit: shownOaths, before: null }),
-    countOaths(database.reader, handle),
+    oathRows(handle).read(database.reader, { limit: shownOaths, before: null }),
+    oathRows(handle).count(database.reader),
   ])
   return partnerPage(partner, {
     tierName: reference().tiers.get(partner.tier)?.name,

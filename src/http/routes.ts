@@ -6,7 +6,7 @@ import { pathOf } from '../contract/routes.ts'
 import { deltaLimit, deltaSince } from '../core/delta.ts'
 import { isoTime, parseTime } from '../core/time.ts'
 import { findEvidence } from '../db/evidence.ts'
-import { listReceipts } from '../db/receipts/receipts.ts'
+import { receiptRows } from '../db/receipts/receipts.ts'
 import { receiptView } from '../db/receipts/view.ts'
 import type { Endpoint } from './context.ts'
 import { nothingServed } from './document-store.ts'
@@ -58,8 +58,9 @@ export function serviceEndpoints(
       const sinceMs = since === undefined ? null : parseTime(since)
       if (sinceMs === null) throw new ApiError('unavailable', nothingServed(store))
       published.manifest()
-      const page = { limit: deltaLimit + 1, before: null, filter: { since: isoTime(sinceMs) } }
-      const found = await list((db) => listReceipts(db, page))
+      const receipts = receiptRows({ since: isoTime(sinceMs) })
+      const page = { limit: deltaLimit + 1, before: null }
+      const found = await list((db) => receipts.read(db, page))
       const delta = deltaSince({
         sinceMs,
         rails: published.read('listRails').rails,

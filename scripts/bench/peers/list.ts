@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { openDatabase } from '../../../src/db/open.ts'
-import { listReceipts } from '../../../src/db/receipts/receipts.ts'
+import { receiptRows } from '../../../src/db/receipts/receipts.ts'
 import { receiptView } from '../../../src/db/receipts/view.ts'
 
 const { PORT, DATABASE = '' } = process.env
@@ -11,7 +11,7 @@ const { reader } = await openDatabase({ url: DATABASE })
 
 async function answer({ url = '' }: IncomingMessage, res: ServerResponse): Promise<void> {
   const { limit = 1, ...filter } = Object.fromEntries(new URL(url, 'http://localhost').searchParams)
-  const records = await listReceipts(reader, { limit: Number(limit), before: null, filter })
+  const records = await receiptRows(filter).read(reader, { limit: Number(limit), before: null })
   const receipts = records.map((record) => receiptView(record, 'http://localhost'))
   const text = JSON.stringify({ count: receipts.length, receipts })
   res.writeHead(200, { 'Content-Length': Buffer.byteLength(text) }).end(text)

@@ -5,7 +5,7 @@ import { flagKind, severity } from '../../../src/contract/schemas/flag.ts'
 import { textInput } from '../../../src/contract/schemas/input.ts'
 import { newId } from '../../../src/core/new-id.ts'
 import { isoTime } from '../../../src/core/time.ts'
-import { disputeViews, followDispute, listDisputes } from '../../../src/db/disputes.ts'
+import { disputeViews, followDispute, disputeRows } from '../../../src/db/disputes.ts'
 import { isUniqueViolation } from '../../../src/db/errors.ts'
 import { listFeedback } from '../../../src/db/feedback.ts'
 import { closeFlagWithEvent, listOpenFlags, openFlagWithEvent } from '../../../src/db/flags.ts'
@@ -72,7 +72,7 @@ export async function listAllDisputes(session: Session, input: Input): Promise<v
   const filter = status === undefined ? {} : { state: disputeState.parse(status) }
   const columns = ['dispute_id', 'state', 'standing', 'rail', 'wallet', 'opened_at', 'claim']
   await printRows(session, 'disputes', columns, async (reader) => {
-    const records = await listDisputes(reader, { limit: MAX_ROWS, before: null, filter })
+    const records = await disputeRows(filter).read(reader, { limit: MAX_ROWS, before: null })
     return await disputeViews(reader, records, session.clock.now())
   })
 }

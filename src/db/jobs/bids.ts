@@ -3,7 +3,7 @@ import { present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countList } from '../list-queries.ts'
-import type { ListTotal } from '../list-queries.ts'
+import type { RowList } from '../list-queries.ts'
 import { selectRecords, updateRecord } from '../records.ts'
 import { columnsOf, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
@@ -58,21 +58,15 @@ export async function closeBids(
   await updateRecord(db, 'job_bids', { jobId, status: 'open' }, { status, updatedAt })
 }
 
-export interface BidPage {
-  readonly jobId: string
-  readonly limit: number
-  /** The last sequence number of the previous page. */
-  readonly after: number | null
-}
-
-export async function listBids(
-  db: Db,
-  { jobId, limit, after }: BidPage,
-): Promise<readonly BidRecord[]> {
-  let query = selectRecords(db, 'job_bids', { jobId })
-  if (after !== null) query = query.where('seq', '>', after)
-  return await query.orderBy('seq').limit(limit).execute()
-}
+/** Oldest first. */
+export const bidRows = (jobId: string): RowList<BidRecord> => ({
+  name: 'bids',
+  read: async (db, { limit, before: after }) => {
+    const bids = selectRecords(db, 'job_bids', { jobId }).where('seq', '>', after ?? 0)
+    return await bids.orderBy('seq').limit(limit).execute()
+  },
+  count: (db) => countList(db, selectRecords(db, 'job_bids', { jobId })),
+})
 
 export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   return {
@@ -87,8 +81,4 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
     created_at: record.createdAt,
     updated_at: record.updatedAt,
   }
-}
-
-export async function countBids(db: Db, jobId: string): Promise<ListTotal> {
-  return await countList(db, selectRecords(db, 'job_bids', { jobId }))
 }

@@ -13,7 +13,7 @@ import { insertReceipt } from '../receipts/receipts.ts'
 import type { NewReceipt } from '../receipts/record.ts'
 import { grantReceipt } from '../reputation.ts'
 import type { Db } from '../schema.ts'
-import { jobRows, toJob, transitionJob } from './jobs.ts'
+import { selectJobs, toJob, transitionJob } from './jobs.ts'
 import type { JobRecord } from './jobs.ts'
 import { jobUrl } from './view.ts'
 
@@ -67,7 +67,7 @@ async function expireSome(tx: Db, nowMs: number): Promise<number> {
 
 /** Oldest delivery first. */
 async function unansweredJobs(db: Db, nowMs: number, limit: number): Promise<readonly JobRecord[]> {
-  const rows = await jobRows(db)
+  const rows = await selectJobs(db)
     .where('jobs.status', '=', 'delivered')
     .where('jobs.updated_at', '<=', isoTime(nowMs - answerDays * dayMs))
     .orderBy('jobs.updated_at')

@@ -5,8 +5,8 @@ import { endsByTime, jobStatuses } from '../../core/job.ts'
 import type { JobStatus } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { countList, countedRows } from '../list-queries.ts'
-import type { ListTotal } from '../list-queries.ts'
+import { countList, countedRows, newestFirst } from '../list-queries.ts'
+import type { RowList } from '../list-queries.ts'
 import { countRows, insertNumbered, insertRecord, selectRecords, updateRecord } from '../records.ts'
 import type { NewRecordOf, RecordOf } from '../rows.ts'
 import type { Database, Db } from '../schema.ts'
@@ -24,7 +24,7 @@ export interface JobRecord extends Omit<RecordOf<'jobs'>, 'deadline' | 'awardedB
   } | null
 }
 
-export function jobRows(db: Db) {
+export function selectJobs(db: Db) {
   return selectRecords(db, 'jobs')
     .leftJoin('job_bids as awarded', 'awarded.id', 'jobs.awarded_bid')
     .select([
@@ -34,7 +34,7 @@ export function jobRows(db: Db) {
     ])
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof jobRows>['executeTakeFirstOrThrow']>>
+type Row = Awaited<ReturnType<ReturnType<typeof selectJobs>['executeTakeFirstOrThrow']>>
 
 export function toJob(row: Row): JobRecord {
   const { deadline, awardedBid: bidId, bidder, bidderDisplay, priceMicroUsdc, ...job } = row
@@ -85,7 +85,7 @@ export async function insertJob(
 }
 
 export async function findJob(db: Db, id: string): Promise<JobRecord | null> {
-  const row = await jobRows(db).where('jobs.id', '=', id).executeTakeFirst()
+  const row = await selectJobs(db).where('jobs.id', '=', id).executeTakeFirst()
   return row === undefined ? null : toJob(row)
 }
 
@@ -95,26 +95,15 @@ export interface JobFilter {
   readonly poster?: string
 }
 
-/** Newest first, before the sequence number `before`. */
-export async function listJobs(
-  db: Db,
-  page: {
-    readonly limit: number
-    readonly before: number | null
-    readonly nowMs: number
-    readonly filter?: JobFilter
+export const jobRows = (nowMs: number, filter?: JobFilter): RowList<JobRecord> => ({
+  name: 'jobs',
+  read: async (db, page) => {
+    const jobs = filtered(selectJobs(db), nowMs, filter, page.before)
+    const order = filter?.skill === undefined ? 'jobs.seq' : 'job_skills.job_seq'
+    return (await newestFirst(jobs, page, order).execute()).map(toJob)
   },
-): Promise<readonly JobRecord[]> {
-  const { before, limit, nowMs, filter } = page
-  const order = sql.ref<number>(filter?.skill === undefined ? 'jobs.seq' : 'job_skills.job_seq')
-  let query = filtered(jobRows(db), nowMs, filter, before)
-  if (before !== null) query = query.where(order, '<', before)
-  return (await query.orderBy(order, 'desc').limit(limit).execute()).map(toJob)
-}
-
-export async function countJobs(db: Db, nowMs: number, filter?: JobFilter): Promise<ListTotal> {
-  return await countList(db, filtered(db.selectFrom('jobs'), nowMs, filter))
-}
+  count: (db) => countList(db, filtered(db.selectFrom('jobs'), nowMs, filter)),
+})
 
 export async function countOpenJobs(db: Db, nowMs: number): Promise<number> {
   return await countRows(filtered(db.selectFrom('jobs'), nowMs, { status: 'open' }))

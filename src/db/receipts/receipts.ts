@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 
 import { entriesOf } from '../../core/entries.ts'
-import { countList, isLater } from '../list-queries.ts'
-import type { ListTotal } from '../list-queries.ts'
+import { countList, isLater, newestFirst } from '../list-queries.ts'
+import type { RowList } from '../list-queries.ts'
 import { queueEntries } from '../log.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -69,20 +69,14 @@ export interface ReceiptFilter {
   readonly since?: string
 }
 
-/** Newest first, before the sequence number `before`. */
-export async function listReceipts(
-  db: Db,
-  page: { readonly limit: number; readonly before: number | null; readonly filter?: ReceiptFilter },
-): Promise<readonly ReceiptRecord[]> {
-  let query = filtered(db, page.filter).select(receiptColumns)
-  if (page.before !== null) query = query.where('seq', '<', page.before)
-  const rows = await query.orderBy('seq', 'desc').limit(page.limit).execute()
-  return await withChecks(db, rows)
-}
-
-export async function countReceipts(db: Db, filter?: ReceiptFilter): Promise<ListTotal> {
-  return await countList(db, filtered(db, filter))
-}
+export const receiptRows = (filter?: ReceiptFilter): RowList<ReceiptRecord> => ({
+  name: 'receipts',
+  read: async (db, page) => {
+    const rows = newestFirst(filtered(db, filter).select(receiptColumns), page)
+    return await withChecks(db, await rows.execute())
+  },
+  count: (db) => countList(db, filtered(db, filter)),
+})
 
 function filtered(db: Db, filter: ReceiptFilter = {}) {
   const { rail, wallet, chain, status, since } = filter

@@ -3,9 +3,9 @@ import { submitDispute, viewOf, withdrawDispute } from '../../actions/disputes.t
 import type { WasPublished } from '../../actions/disputes.ts'
 import { present } from '../../core/entries.ts'
 import { isoTime } from '../../core/time.ts'
-import { disputeViews } from '../../db/disputes.ts'
+import { disputeViews, disputeRows } from '../../db/disputes.ts'
 import type { Handlers } from '../handler-types.ts'
-import { disputeRows, readPage } from '../lists.ts'
+import { readPage } from '../lists.ts'
 
 export function disputeHandlers(deps: ActionDeps, wasPublished: WasPublished) {
   const { reader } = deps.database

@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts'
 import { cardPages } from '../../contract/schemas/image.ts'
 import { counted } from '../../core/number-text.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import { countReceipts, listReceipts } from '../../db/receipts/receipts.ts'
+import { receiptRows } from '../../db/receipts/receipts.ts'
 import { findWorker } from '../../db/workers.ts'
 import { workerBadge } from '../../pages/badge.ts'
 import { ogCard } from '../../pages/og-card.ts'
@@ -47,11 +47,11 @@ export function imageHandlers(published: PublishedDocuments) {
     },
     async getWorkerBadge({ params }, { list }) {
       const { id, display } = parseWallet(params.wallet)
-      const filter = { wallet: id, status: 'verified' }
+      const verified = receiptRows({ wallet: id, status: 'verified' })
       const [{ total, total_is_exact: isExact }, [newest], worker] = await list((db) =>
         Promise.all([
-          countReceipts(db, filter),
-          listReceipts(db, { limit: 1, before: null, filter }),
+          verified.count(db),
+          verified.read(db, { limit: 1, before: null }),
           findWorker(db, id),
         ]),
       )

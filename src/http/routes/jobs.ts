@@ -10,12 +10,12 @@ import { deliverBody } from '../../contract/schemas/job.ts'
 import { present } from '../../core/entries.ts'
 import { statusAt } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
-import { bidView, countBids, listBids } from '../../db/jobs/bids.ts'
-import { findJob } from '../../db/jobs/jobs.ts'
+import { bidRows, bidView } from '../../db/jobs/bids.ts'
+import { findJob, jobRows } from '../../db/jobs/jobs.ts'
 import { jobDetailView, jobView } from '../../db/jobs/view.ts'
 import { findRecord } from '../../db/records.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
-import { jobRows, readPage, walletIdOf } from '../lists.ts'
+import { readPage, walletIdOf } from '../lists.ts'
 
 export function jobHandlers(deps: ActionDeps) {
   const siteUrl = deps.site.url
@@ -31,7 +31,7 @@ export function jobHandlers(deps: ActionDeps) {
     async listJobs({ query }, { nowMs, list }) {
       const { status, skill, wallet } = query
       const filter = present({ status, skill, poster: walletIdOf(wallet) })
-      const { rows, fields } = await readPage(list, query, jobRows(filter, nowMs))
+      const { rows, fields } = await readPage(list, query, jobRows(nowMs, filter))
       return {
         body: {
           ...fields,
@@ -53,11 +53,7 @@ export function jobHandlers(deps: ActionDeps) {
         const own = bid === null ? [] : [bidView(bid, isOpen)]
         return { body: { count: own.length, total: own.length, bids: own } }
       }
-      const { rows, fields } = await readPage(context.list, query, {
-        name: 'bids',
-        read: (db, { limit, before: after }) => listBids(db, { jobId: job.id, limit, after }),
-        count: (db) => countBids(db, job.id),
-      })
+      const { rows, fields } = await readPage(context.list, query, bidRows(job.id))
       return { body: { ...fields, bids: rows.map((row) => bidView(row, isOpen)) } }
     },
     async getDelivery({ params }, context) {

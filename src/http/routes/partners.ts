@@ -9,7 +9,7 @@ import { ApiError } from '../../contract/errors.ts'
 import type { Partner } from '../../contract/schemas/partner.ts'
 import { HANDLE } from '../../core/partner.ts'
 import { lookAlikes } from '../../db/names.ts'
-import { countOaths, oathsOfHandle } from '../../db/oaths.ts'
+import { oathRows } from '../../db/oaths.ts'
 import { findPartner } from '../../db/partners/partners.ts'
 import { partnerView } from '../../db/partners/record.ts'
 import type { Db } from '../../db/schema.ts'
@@ -54,11 +54,7 @@ export function partnerHandlers(deps: ActionDeps) {
     }),
     async listPartnerOaths({ params: { handle }, query }, { list }) {
       if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
-      const { rows, fields } = await readPage(list, query, {
-        name: 'oaths',
-        read: (db, page) => oathsOfHandle(db, handle, page),
-        count: (db) => countOaths(db, handle),
-      })
+      const { rows, fields } = await readPage(list, query, oathRows(handle))
       return { body: { ...fields, oaths: rows.map(oathView) } }
     },
     updateAttestationEndpoint: ({ params, body }, context) =>

@@ -6,10 +6,10 @@ import { canonicalize } from '../../core/canonical-json.ts'
 import { present } from '../../core/entries.ts'
 import { isoTime } from '../../core/time.ts'
 import { proofOf } from '../../db/log.ts'
-import { findReceipt } from '../../db/receipts/receipts.ts'
+import { findReceipt, receiptRows } from '../../db/receipts/receipts.ts'
 import { receiptDetailOf, receiptView } from '../../db/receipts/view.ts'
 import type { Handlers } from '../handler-types.ts'
-import { readPage, receiptRows, sinceOf, walletIdOf } from '../lists.ts'
+import { readPage, sinceOf, walletIdOf } from '../lists.ts'
 
 const notYet =
   'The receipt is not in the published log yet. Try again in a few seconds; `log.promise` of the receipt states the latest time of its entry.'

@@ -10,9 +10,9 @@ import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import { rankOf } from '../../db/leaderboard.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
-import { findWorker } from '../../db/workers.ts'
+import { findWorker, workerRows } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
-import { readPage, sinceOf, walletIdOf, workerRows } from '../lists.ts'
+import { readPage, sinceOf, walletIdOf } from '../lists.ts'
 
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
