@@ -1,17 +1,13 @@
-/** Stores the verdicts on the receipts of a transaction, with reputation, flags and events. */
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../../src/core/deps.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
-import {
-  dropCheck,
-  receiptsOfTransaction,
-  saveCheck,
-  setOutcome,
-} from '../../src/db/receipts/checks.ts'
+import { receiptsOfTransaction, saveCheck } from '../../src/db/receipts/checks.ts'
 import type { ReceiptCheck, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipts/checks.ts'
+/** Stores the verdicts on the receipts of a transaction, with reputation, flags and events. */
+import { deleteRecords, updateRecord } from '../../src/db/records.ts'
 import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
 import type { TransactionFacts } from './receipt-facts.ts'
@@ -53,7 +49,9 @@ export async function applyFacts(
   const now = isoTime(deps.nowMs)
   const moved = new Set(receipts.filter((receipt) => isReorganised(receipt, facts)))
   // Releases all log indexes before any is used again, since a log has another index in another block.
-  for (const receipt of moved) await dropCheck(tx, receipt.id)
+  for (const receipt of moved) {
+    await deleteRecords(tx, 'receipt_checks', { receiptId: receipt.id })
+  }
   const usedLogIndexes = new Set(
     receipts.flatMap((receipt) => {
       const place = receipt.check?.logIndex ?? null
@@ -179,7 +177,12 @@ async function applyVerdict(
       await closeFlagWithEvent(tx, deps.random, flag, now, `verified in block ${number}`)
     }
     const outcome = { verification: 'verified', verificationReason: null } as const
-    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', onchainCheckedAt: now })
+    await updateRecord(
+      tx,
+      'receipts',
+      { id: receipt.id },
+      { ...outcome, onchain: 'verified', onchainCheckedAt: now },
+    )
     return
   }
   if (isRejection(verdict) && 'reason' in verdict) {
@@ -188,7 +191,12 @@ async function applyVerdict(
     const { reason } = verdict
     await reverseVerdict(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
     const outcome = { verification: 'rejected', verificationReason: reason } as const
-    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', onchainCheckedAt: now })
+    await updateRecord(
+      tx,
+      'receipts',
+      { id: receipt.id },
+      { ...outcome, onchain: 'failed', onchainCheckedAt: now },
+    )
     return
   }
   tally[verdict.verdict === 'safe' ? 'provisional' : 'waiting'] += 1
@@ -198,7 +206,7 @@ async function applyVerdict(
     outcome.verificationReason === receipt.verificationReason &&
     receipt.check?.verdict === verdict.verdict &&
     receipt.onchain === 'pending'
-  if (!isSame) await setOutcome(tx, receipt.id, outcome)
+  if (!isSame) await updateRecord(tx, 'receipts', { id: receipt.id }, outcome)
 }
 
 /** A platform's verification stays until the chain contradicts it; a worker's own claim waits for the chain. */

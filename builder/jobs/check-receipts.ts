@@ -10,10 +10,10 @@ import { setMeta } from '../../src/db/meta.ts'
 import {
   dueTransactions,
   saveCheck,
-  setOutcome,
   receiptsOnUnsupportedChains,
   waitingByChain,
 } from '../../src/db/receipts/checks.ts'
+import { updateRecord } from '../../src/db/records.ts'
 import { applyFacts, noTally } from '../chain/receipt-apply.ts'
 import type { Tally } from '../chain/receipt-apply.ts'
 import { openFacts } from '../chain/receipt-facts.ts'
@@ -118,12 +118,17 @@ async function markUnsupportedChains(deps: ReviewDeps): Promise<ChainReport[]> {
         const reason = noChecker(receipt.chain)
         await saveCheck(tx, receipt, { ...unchecked, reason, verdictAt: now, checkedAt: now })
         const isWord = receipt.verification === 'verified'
-        await setOutcome(tx, receipt.id, {
-          verification: receipt.verification,
-          verificationReason: isWord ? receipt.verificationReason : reason,
-          onchain: 'pending',
-          onchainCheckedAt: now,
-        })
+        await updateRecord(
+          tx,
+          'receipts',
+          { id: receipt.id },
+          {
+            verification: receipt.verification,
+            verificationReason: isWord ? receipt.verificationReason : reason,
+            onchain: 'pending',
+            onchainCheckedAt: now,
+          },
+        )
       }
     })
   }

@@ -1,4 +1,3 @@
-/** Assigns queued entries their index in the log. */
 import { isDeepStrictEqual } from 'node:util'
 
 import type { NoteSigner } from '../../src/auth/notes.ts'
@@ -12,15 +11,15 @@ import { growTiles, nodesOf } from '../../src/core/tlog/tiles.ts'
 import type { ReadTile } from '../../src/core/tlog/tiles.ts'
 import {
   addEntries,
-  dropQueued,
   entriesBetween,
   findCheckpoint,
   lastOfEach,
   putCheckpoint,
-  putTile,
   queuedEntries,
   tilesIn,
 } from '../../src/db/log.ts'
+/** Assigns queued entries their index in the log. */
+import { deleteRecords, putRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
 
 export const batch = 512
@@ -37,7 +36,7 @@ export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after:
   if (taken === 0 && signed !== null) return { taken, last, conflicts: [] }
   const size = signed?.size ?? 0
   const { entries, done, conflicts } = await entriesOf(tx, size, nowMs, queue)
-  await dropQueued(tx, done)
+  await deleteRecords(tx, 'log_queue', { seq: done.map(({ seq }) => seq) })
   const root = await append(tx, size, entries)
   await putCheckpoint(tx, 'signed', signCheckpoint(signer, size + entries.length, root))
   return { taken, last, conflicts }
@@ -57,7 +56,9 @@ export async function append(
   const leaves = entries.map((entry) => leafHash(entryBytes(entry)))
   const tiles = await growTiles(size, leaves, tilesIn(tx))
   await addEntries(tx, size, entries)
-  for (const tile of tiles) await putTile(tx, tile)
+  for (const { level, at, hashes } of tiles) {
+    await putRecord(tx, 'log_tiles', { level, at, hashes: Buffer.from(hashes) }, 'level', 'at')
+  }
   const grown = new Map(tiles.map((tile) => [`${tile.level}/${tile.at}`, tile.hashes]))
   const stored = tilesIn(tx)
   const read: ReadTile = async (tile) =>
@@ -125,6 +126,6 @@ export async function dropConflicts(tx: Db): Promise<readonly QueuedRow[]> {
     taken = rows.length
     after = rows.at(-1)?.seq ?? after
   }
-  await dropQueued(tx, dropped)
+  await deleteRecords(tx, 'log_queue', { seq: dropped.map(({ seq }) => seq) })
   return dropped
 }

@@ -12,13 +12,7 @@ import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { walletPublicKey } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
-import {
-  disputeViews,
-  findDispute,
-  followDispute,
-  hasUndecided,
-  openDispute,
-} from '../db/disputes.ts'
+import { disputeViews, followDispute, hasUndecided, openDispute } from '../db/disputes.ts'
 import { findEvidence } from '../db/evidence.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { findRecord, selectRecords } from '../db/records.ts'
@@ -82,7 +76,7 @@ export async function withdrawDispute(
   if (body.dispute_id !== id) throw invalidField('dispute_id', 'must be the id in the path')
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
   return await commitOnce(deps, request, [proof], async (tx) => {
-    const found = await findDispute(tx, id)
+    const found = await findRecord(tx, 'disputes', { id })
     if (found === null) throw new ApiError('unknown_dispute')
     if (found.wallet !== proof.wallet.id) {
       throw new ApiError('forbidden', 'Only the wallet that opened the dispute can withdraw it')
@@ -97,7 +91,7 @@ export async function withdrawDispute(
 
 /** @throws ApiError `unknown_dispute` */
 export async function viewOf(db: Db, id: string, nowMs: number): Promise<Dispute> {
-  const record = await findDispute(db, id)
+  const record = await findRecord(db, 'disputes', { id })
   const [view] = record === null ? [] : await disputeViews(db, [record], nowMs)
   if (view === undefined) throw new ApiError('unknown_dispute')
   return view

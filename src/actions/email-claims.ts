@@ -9,10 +9,10 @@ import { emailQuotas } from '../core/limits.ts'
 import { redact } from '../core/redact.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { countSends, countWrongTry, deleteOldCodes, findClaim, recordSend } from '../db/claims.ts'
+import { countSends, countWrongTry, deleteOldCodes } from '../db/claims.ts'
 import type { ClaimRecord, EmailSend } from '../db/claims.ts'
 import { receiptRows } from '../db/receipts/receipts.ts'
-import { findRecord, putRecord, updateRecord } from '../db/records.ts'
+import { findRecord, insertRecord, putRecord, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimAnswer, recordClaim } from './claim-record.ts'
@@ -61,7 +61,7 @@ export async function sendClaimCode(
       if (signed === null) await requireUnprovenWallet(tx, wallet)
       else await requireNoSignedClaim(tx, signed.proof.wallet)
       await countSend(tx, send, nowMs)
-      return (await findClaim(tx, { emailHash })) !== null
+      return (await findRecord(tx, 'claims', { emailHash })) !== null
     })
     const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
     await sendEmail(deps, body.email, lines)
@@ -108,7 +108,7 @@ export async function claimWithCode(
       await countWrongTry(tx, emailHash)
       return { refused: new ApiError('code_invalid') }
     }
-    const made = await findClaim(tx, { emailHash })
+    const made = await findRecord(tx, 'claims', { emailHash })
     if (made !== null) {
       if (emailCode.used === 1) return await claimAnswer(tx, deps.site.url, made, 200)
       throw new ApiError('spot_claimed', 'This address has already claimed a spot')
@@ -131,7 +131,7 @@ export async function claimWithCode(
 
 /** Returns the e-mail claim of the wallet, if any. @throws ApiError `spot_claimed` for a claim that its key has signed */
 export async function requireNoSignedClaim(tx: Db, wallet: Wallet): Promise<ClaimRecord | null> {
-  const claim = await findClaim(tx, { wallet: wallet.id })
+  const claim = await findRecord(tx, 'claims', { wallet: wallet.id })
   if (claim?.method !== 'wallet') return claim
   throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
 }
@@ -142,7 +142,7 @@ export async function requireNoSignedClaim(tx: Db, wallet: Wallet): Promise<Clai
  */
 async function requireUnprovenWallet(tx: Db, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
-  const claim = await findClaim(tx, { wallet: wallet.id })
+  const claim = await findRecord(tx, 'claims', { wallet: wallet.id })
   if (claim?.method === 'email') {
     throw new ApiError('spot_claimed', 'Another e-mail address has claimed this wallet')
   }
@@ -168,7 +168,7 @@ async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> 
       headers: { 'Retry-After': String(hourMs / 1000) },
     })
   }
-  await recordSend(tx, send, now)
+  await insertRecord(tx, 'email_sends', { ...send, sentAt: now })
 }
 
 /** Names the wallet, so that recipients notice a claim by a stranger. */

@@ -4,8 +4,7 @@ import type { ProposalBody } from '../contract/schemas/skill.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
-import { insertProposal } from '../db/proposals.ts'
-import { findRecord, selectRecords } from '../db/records.ts'
+import { findRecord, insertRecord, selectRecords } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -34,7 +33,7 @@ export async function proposeSkill(
     const proposed = selectRecords(tx, 'skill_proposals', { network: network.known })
     await enforceRowQuota(writeQuotas.proposals, nowMs, proposed, 'created_at')
     const id = newId(deps.random, 'skp')
-    await insertProposal(tx, {
+    await insertRecord(tx, 'skill_proposals', {
       id,
       slug,
       name: body.name,
@@ -43,6 +42,7 @@ export async function proposeSkill(
       description: body.description,
       proposer: body.proposer ?? null,
       network: network.today,
+      status: 'pending',
       createdAt: isoTime(nowMs),
     })
     return { status: 202, body: { proposal_id: id, slug, status: 'pending' } }

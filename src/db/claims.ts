@@ -1,16 +1,9 @@
 import type { Wallet } from '../core/wallet.ts'
-import { countRows, deleteRecords, findRecord, insertRecord } from './records.ts'
+import { countRows, deleteRecords, insertRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type ClaimRecord = RecordOf<'claims'>
-
-export async function findClaim(
-  db: Db,
-  by: { readonly wallet: string } | { readonly emailHash: string },
-): Promise<ClaimRecord | null> {
-  return await findRecord(db, 'claims', by)
-}
 
 /** Deletes `replaced`, an earlier claim of the same wallet. */
 export async function putClaim(
@@ -43,13 +36,8 @@ export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
     .execute()
 }
 
-/** Keyed hashes of the address that receives a code and of the requesting network. */
-export interface EmailSend {
-  readonly emailHash: string
-  readonly remoteHash: string
-  /** Null for IPv4. */
-  readonly rangeHash: string | null
-}
+/** Keyed hashes of the address that receives a code and of the requesting network; `rangeHash` is null for IPv4. */
+export type EmailSend = Pick<RecordOf<'email_sends'>, 'emailHash' | 'remoteHash' | 'rangeHash'>
 
 /** Codes sent since a time: to the address, requested from the network, from its range, and all. */
 export async function countSends(
@@ -64,14 +52,6 @@ export async function countSends(
     fromRange: await countRows(sends.where('range_hash', '=', rangeHash)),
     all: await countRows(sends),
   }
-}
-
-export async function recordSend(
-  db: Db,
-  { emailHash, remoteHash, rangeHash }: EmailSend,
-  sentAt: string,
-): Promise<void> {
-  await insertRecord(db, 'email_sends', { emailHash, remoteHash, rangeHash, sentAt })
 }
 
 export async function deleteOldCodes(

@@ -10,7 +10,7 @@ import { toJsonText } from './json.ts'
 import { countList, newestFirst } from './list-queries.ts'
 import type { RowList } from './list-queries.ts'
 import { queueEntries } from './log.ts'
-import { findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
+import { insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -90,10 +90,6 @@ export const disputeRows = (filter?: DisputeFilter): RowList<DisputeRecord> => (
 function filtered(db: Db, { target, ...match }: DisputeFilter = {}) {
   const query = selectRecords(db, 'disputes', match)
   return target === undefined ? query : query.where('target', '=', toJsonText(target))
-}
-
-export async function findDispute(db: Db, id: string): Promise<DisputeRecord | null> {
-  return await findRecord(db, 'disputes', { id })
 }
 
 /** In the order of the records. `unanswered` follows from the time. */

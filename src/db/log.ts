@@ -7,10 +7,10 @@ import { parseEntry } from '../core/tlog/entry.ts'
 import type { LogEntryKind, LogEntry } from '../core/tlog/entry.ts'
 import { hashLength, inclusionProof } from '../core/tlog/merkle.ts'
 import { nodesOf } from '../core/tlog/tiles.ts'
-import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
+import type { ReadTile } from '../core/tlog/tiles.ts'
 import { insertWholeRows } from './insert-rows.ts'
 import { toJsonText } from './json.ts'
-import { deleteRecords, findRecord, putRecord, selectRecords } from './records.ts'
+import { findRecord, putRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 import { eachElement, engineOf } from './statements.ts'
@@ -47,10 +47,6 @@ export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Pro
     return { kind, entryId: id, sha256, subject, extra: more }
   })
   await insertWholeRows(tx, 'log_queue', rows)
-}
-
-export async function dropQueued(tx: Db, rows: readonly { readonly seq: number }[]): Promise<void> {
-  await deleteRecords(tx, 'log_queue', { seq: rows.map(({ seq }) => seq) })
 }
 
 const lastOf = (engine: Engine) => `
@@ -93,13 +89,6 @@ export async function addEntries(
     entry: canonicalize(entry),
   }))
   await insertWholeRows(tx, 'log_entries', rows)
-}
-
-export async function putTile(
-  tx: Db,
-  { level, at, hashes }: Pick<Tile, 'level' | 'at'> & { readonly hashes: Uint8Array },
-): Promise<void> {
-  await putRecord(tx, 'log_tiles', { level, at, hashes: Buffer.from(hashes) }, 'level', 'at')
 }
 
 export async function putCheckpoint(

@@ -1,18 +1,11 @@
-import { findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
-import type { NewRecordOf, RecordOf } from './rows.ts'
+import { findRecord, selectRecords, updateRecord } from './records.ts'
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type ProposalRecord = Omit<RecordOf<'skill_proposals'>, 'network'>
 
-/** `network`: keyed hash of the sender's network. */
-export type NewProposal = Omit<NewRecordOf<'skill_proposals'>, 'status' | 'reason' | 'decidedAt'>
-
 function withoutNetwork({ network: _, ...proposal }: RecordOf<'skill_proposals'>): ProposalRecord {
   return proposal
-}
-
-export async function insertProposal(db: Db, proposal: NewProposal): Promise<void> {
-  await insertRecord(db, 'skill_proposals', { ...proposal, status: 'pending' })
 }
 
 export async function listProposals(

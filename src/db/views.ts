@@ -1,10 +1,7 @@
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export interface ViewCount {
-  readonly slug: string
-  readonly hour: number
-  readonly views: number
-}
+export type ViewCount = RecordOf<'article_views'>
 
 /** SQLite accepts 32,766 parameters. */
 const rowsPerInsert = 5000

@@ -4,7 +4,7 @@ import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import { present } from '../core/entries.ts'
 import type { EventRecord } from './events.ts'
-import { findRecord, selectRecords } from './records.ts'
+import { findRecord, selectRecords, updateRecord } from './records.ts'
 import { toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -17,10 +17,7 @@ export type NewDelivery = Pick<
 >
 
 /** The holder may send the delivery once before the lease ends. */
-export interface DeliveryLease extends Pick<
-  WebhookDelivery,
-  'id' | 'subscriptionId' | 'type' | 'payload' | 'attempts' | 'leaseVersion'
-> {
+export interface DeliveryLease extends WebhookDelivery {
   readonly url: string
 }
 
@@ -107,64 +104,36 @@ export async function dueSubscriptions(db: Db, now: string): Promise<readonly Du
 export async function leaseDelivery(
   tx: Db,
   { id, url }: Pick<DueSubscription, 'id' | 'url'>,
-  lease: { readonly now: string; readonly leasedUntil: string },
+  { now, leasedUntil }: { readonly now: string; readonly leasedUntil: string },
 ): Promise<DeliveryLease | null> {
-  const pending = tx
-    .selectFrom('alert_deliveries')
-    .where('subscription_id', '=', id)
-    .where('status', '=', 'pending')
-  const held = await pending
-    .select('id')
-    .where('leased_until', '>', lease.now)
-    .limit(1)
-    .executeTakeFirst()
-  if (held !== undefined) return null
-  const due = await pending
-    .select([
-      'id',
-      'subscription_id as subscriptionId',
-      'type',
-      'payload',
-      'attempts',
-      'lease_version as leaseVersion',
-    ])
-    .where('next_attempt_at', '<=', lease.now)
-    .orderBy('next_attempt_at')
-    .limit(1)
-    .executeTakeFirst()
-  if (due === undefined) return null
-  const leaseVersion = due.leaseVersion + 1
-  await tx
-    .updateTable('alert_deliveries')
-    .set({ leased_until: lease.leasedUntil, lease_version: leaseVersion })
-    .where('id', '=', due.id)
-    .execute()
-  return { ...due, url, leaseVersion }
+  const pending = selectRecords(tx, 'alert_deliveries', pendingOf(id))
+  const held = pending.where('leased_until', '>', now).limit(1)
+  if ((await held.executeTakeFirst()) !== undefined) return null
+  const due = pending.where('next_attempt_at', '<=', now).orderBy('next_attempt_at').limit(1)
+  const found = await due.executeTakeFirst()
+  if (found === undefined) return null
+  const leaseVersion = found.leaseVersion + 1
+  await updateRecord(tx, 'alert_deliveries', { id: found.id }, { leasedUntil, leaseVersion })
+  return { ...found, url, leaseVersion }
 }
 
 /** Returns false and stores nothing if another holder has the lease. */
 export async function settleDelivery(
   tx: Db,
-  held: Pick<DeliveryLease, 'id' | 'leaseVersion'>,
+  { id, leaseVersion, attempts }: Pick<DeliveryLease, 'id' | 'leaseVersion' | 'attempts'>,
   outcome: AttemptOutcome,
 ): Promise<boolean> {
   const isPending = outcome.status === 'pending'
-  const updated = await tx
-    .updateTable('alert_deliveries')
-    .set((eb) => ({
-      status: outcome.status,
-      attempts: eb('attempts', '+', 1),
-      next_attempt_at: isPending ? outcome.nextAttemptAt : null,
-      leased_until: null,
-      last_status: outcome.answered,
-      last_error: outcome.error,
-      finished_at: isPending ? null : outcome.at,
-    }))
-    .where('id', '=', held.id)
-    .where('lease_version', '=', held.leaseVersion)
-    .where('status', '=', 'pending')
-    .executeTakeFirst()
-  return updated.numUpdatedRows === 1n
+  const held = { id, leaseVersion, status: 'pending' } as const
+  return await updateRecord(tx, 'alert_deliveries', held, {
+    status: outcome.status,
+    attempts: attempts + 1,
+    nextAttemptAt: isPending ? outcome.nextAttemptAt : null,
+    leasedUntil: null,
+    lastStatus: outcome.answered,
+    lastError: outcome.error,
+    finishedAt: isPending ? null : outcome.at,
+  })
 }
 
 /** Returns the number of deleted deliveries. */

@@ -1,11 +1,11 @@
 import type { Worker } from '../contract/schemas/worker.ts'
 import { present } from '../core/entries.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { toJsonText } from './json.ts'
 import { countList, isLater, newestFirst } from './list-queries.ts'
 import type { RowList } from './list-queries.ts'
 import { lookAlikes } from './names.ts'
 import { deleteRecords, findRecord, selectRecords } from './records.ts'
+import { toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -27,31 +27,23 @@ function toWorker(row: Row): Worker {
   }
 }
 
-export interface WorkerInput {
+export interface WorkerInput extends Pick<
+  Row,
+  'displayName' | 'skills' | 'url' | 'bio' | 'receiptKey'
+> {
   readonly wallet: Wallet
-  readonly displayName: string | null
-  readonly skills: readonly string[]
-  readonly url: string | null
-  readonly bio: string | null
-  readonly receiptKey: string | null
   readonly now: string
 }
 
 /** Keeps the time of registration. */
 export async function putWorker(db: Db, input: WorkerInput): Promise<void> {
-  const { wallet, now } = input
-  const facts = {
-    display_name: input.displayName,
-    skills: toJsonText(input.skills),
-    url: input.url,
-    bio: input.bio,
-    receipt_key: input.receiptKey,
-    updated_at: now,
-  }
+  const { wallet, now, ...facts } = input
+  const changes = { ...facts, updatedAt: now }
+  const record = { wallet: wallet.id, display: wallet.display, registeredAt: now, ...changes }
   const { seq: workerSeq } = await db
     .insertInto('workers')
-    .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
-    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(facts))
+    .values(toRow<'workers'>(record))
+    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(toRow(changes)))
     .returning('seq')
     .executeTakeFirstOrThrow()
   await deleteRecords(db, 'worker_skills', { workerSeq })

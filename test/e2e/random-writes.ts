@@ -1,4 +1,3 @@
-/** One write of every kind that changes published documents. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -22,8 +21,10 @@ import { findPartner, moveAttestation, updateProfile } from '../../src/db/partne
 import type { PartnerRecord } from '../../src/db/partners/record.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
-import { decideProposal, insertProposal } from '../../src/db/proposals.ts'
+import { decideProposal } from '../../src/db/proposals.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
+/** One write of every kind that changes published documents. */
+import { insertRecord } from '../../src/db/records.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import type { Database } from '../../src/db/schema.ts'
@@ -237,7 +238,8 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
     },
     'skill that was proposed': async (tx, n, nowMs) => {
       const id = `prp_${n}`
-      await insertProposal(tx, {
+      await insertRecord(tx, 'skill_proposals', {
+        status: 'pending',
         id,
         slug: `proposed-${n}`,
         name: `Proposed ${n}`,

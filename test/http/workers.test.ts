@@ -4,8 +4,8 @@ import { bodySha256 } from '../../src/auth/messages.ts'
 import { worker, workerList } from '../../src/contract/schemas/worker.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { recordSend } from '../../src/db/claims.ts'
 import { topStandings } from '../../src/db/leaderboard.ts'
+import { insertRecord } from '../../src/db/records.ts'
 import { makePartner } from '../support/partners.ts'
 import { receiptRow, storeReceipt } from '../support/receipts.ts'
 import {
@@ -413,7 +413,7 @@ describe('a claim by e-mail', () => {
           remoteHash: `network ${sent}`,
           rangeHash: null,
         }
-        await recordSend(tx, send, now)
+        await insertRecord(tx, 'email_sends', { ...send, sentAt: now })
       }
     })
     expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(202)

@@ -5,7 +5,8 @@ import { freeOf, granted } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { findPartner, listPartners, releaseAttestation } from '../../../src/db/partners/partners.ts'
 import type { PartnerRecord } from '../../../src/db/partners/record.ts'
-import { appendSubscriptionChange, setSubscription } from '../../../src/db/partners/subscription.ts'
+import { setSubscription } from '../../../src/db/partners/subscription.ts'
+import { insertRecord } from '../../../src/db/records.ts'
 import type { Input } from '../input.ts'
 import { dataDir } from '../platforms.ts'
 import type { Session } from '../session.ts'
@@ -58,7 +59,7 @@ export async function setTier(session: Session, input: Input): Promise<number> {
           ? { subscription: freeOf(partner.subscription), fromMs: null, untilMs: null }
           : granted(partner.subscription, given, nowMs)
       await setSubscription(tx, handle, subscription, now)
-      await appendSubscriptionChange(tx, {
+      await insertRecord(tx, 'subscription_changes', {
         handle,
         kind: 'granted',
         paymentId: null,

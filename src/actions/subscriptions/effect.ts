@@ -1,4 +1,3 @@
-/** Effects of a settled subscription payment: the paid time, the oath history and the stored answers for repeats. */
 import { z } from 'zod'
 
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
@@ -11,12 +10,10 @@ import { findIdempotencyKey, findUsedMessage, insertAnswers } from '../../db/gua
 import { toJsonText } from '../../db/json.ts'
 import { appendOath } from '../../db/oaths.ts'
 import { findPartner } from '../../db/partners/partners.ts'
-import {
-  appendSubscriptionChange,
-  changeByPayment,
-  setSubscription,
-} from '../../db/partners/subscription.ts'
+import { changeByPayment, setSubscription } from '../../db/partners/subscription.ts'
 import type { PaymentRecord } from '../../db/payments/record.ts'
+/** Effects of a settled subscription payment: the paid time, the oath history and the stored answers for repeats. */
+import { insertRecord } from '../../db/records.ts'
 import type { DbTransaction } from '../../db/schema.ts'
 import type { InstalledDeps } from '../deps.ts'
 import { partnerAt } from '../partner-access.ts'
@@ -93,7 +90,7 @@ export async function recordChange(
   const createdAt = isoTime(nowMs)
   await setSubscription(tx, handle, subscription, createdAt)
   const answer = subscriptionView(deps.reference(), partnerAt(partner, nowMs), change)
-  await appendSubscriptionChange(tx, {
+  await insertRecord(tx, 'subscription_changes', {
     handle,
     kind: change.kind,
     paymentId: null,
@@ -146,7 +143,7 @@ export async function subscriptionUndone(
   const now = isoTime(nowMs)
   await setSubscription(tx, handle, subscription, now)
   const { seq: _, ...bought } = change
-  await appendSubscriptionChange(tx, {
+  await insertRecord(tx, 'subscription_changes', {
     ...bought,
     kind: 'undone',
     answer: {} satisfies JsonObject,

@@ -1,8 +1,8 @@
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
 import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
-import type { NewRecordOf, RecordOf } from '../rows.ts'
+import { findRecord, selectRecords, updateRecord } from '../records.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { toPartner } from './record.ts'
 
@@ -38,13 +38,6 @@ export async function expireSubscriptions(db: Db, nowMs: number): Promise<number
     changed += 1
   }
   return changed
-}
-
-export async function appendSubscriptionChange(
-  db: Db,
-  change: NewRecordOf<'subscription_changes'>,
-): Promise<void> {
-  await insertRecord(db, 'subscription_changes', change)
 }
 
 export async function changeByPayment(

@@ -1,4 +1,4 @@
-import type { RecordOf } from '../rows.ts'
+import type { NewRecordOf, RecordOf } from '../rows.ts'
 
 export type PaymentRecord = RecordOf<'payments'>
 
@@ -7,22 +7,9 @@ export type PaymentPurpose = PaymentRecord['purpose']
 /** Payer and nonce in lower case. */
 export type PaymentKey = Pick<PaymentRecord, 'chainId' | 'asset' | 'payer' | 'nonce'>
 
-export type NewPayment = Omit<
-  PaymentRecord,
-  | 'seq'
-  | 'holder'
-  | 'heldUntil'
-  | 'state'
-  | 'reason'
-  | 'txHash'
-  | 'blockNumber'
-  | 'blockHash'
-  | 'finality'
-  | 'submittedAt'
-  | 'settledAt'
-  | 'deliveredAt'
-  | 'finalAt'
-> & { readonly holder: string }
+export type NewPayment = Omit<NewRecordOf<'payments'>, 'state' | 'holder'> & {
+  readonly holder: string
+}
 
 export interface SettledIn {
   readonly txHash: string

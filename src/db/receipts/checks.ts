@@ -4,7 +4,7 @@ import { sha256Hex } from '../../auth/messages.ts'
 import { toJsonText } from '../json.ts'
 import { queueEntries } from '../log.ts'
 import type { QueuedEntry } from '../log.ts'
-import { deleteRecords, putRecord, selectRecords, updateRecord } from '../records.ts'
+import { putRecord, selectRecords } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -152,23 +152,10 @@ function loggedCheck(receiptId: string, check: ReceiptCheck): QueuedEntry {
   return { kind: 'check', id: `${receiptId} ${checkedAt}`, sha256, ...block }
 }
 
-/** Releases the transfer for another receipt. */
-export async function dropCheck(db: Db, receiptId: string): Promise<void> {
-  await deleteRecords(db, 'receipt_checks', { receiptId })
-}
-
 export type ReceiptOutcome = Pick<
   RecordOf<'receipts'>,
   'verification' | 'verificationReason' | 'onchain' | 'onchainCheckedAt'
 >
-
-export async function setOutcome(
-  db: Db,
-  receiptId: string,
-  outcome: ReceiptOutcome,
-): Promise<void> {
-  await updateRecord(db, 'receipts', { id: receiptId }, outcome)
-}
 
 type UnsupportedChainReceipt = Pick<
   CheckedReceipt,
