@@ -2,8 +2,8 @@
 import { daysReadText, leftText, percentRead } from '../../src/core/backfill.ts'
 import type { DaysRead } from '../../src/core/backfill.ts'
 import type { Clock } from '../../src/core/deps.ts'
-import { loadBackfills, saveBackfill } from '../../src/db/backfills.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { loadBackfills, saveBackfill } from '../../src/db/polls.ts'
 import type { BackfillProgress } from '../rails/adapter.ts'
 
 export interface RailBackfill {

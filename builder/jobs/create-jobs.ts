@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 import { acceptUnanswered, expireJobs } from '../../src/db/jobs/deadlines.ts'
-import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
+import { expireSubscriptions } from '../../src/db/partners.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { createBuildRequestWatch } from '../../src/runtime/build-requests.ts'

@@ -2,20 +2,19 @@ import { createFairLanes } from '../../src/core/fair-lanes.ts'
 import type { LaneItem } from '../../src/core/fair-lanes.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
-import { enabledSubscriptions } from '../../src/db/alerts.ts'
-import type { SubscriptionRecord } from '../../src/db/alerts.ts'
-import { eventsSince, lastEventSeq } from '../../src/db/events.ts'
-import type { EventRecord } from '../../src/db/events.ts'
-import { getMeta, setMeta } from '../../src/db/meta.ts'
 import {
+  enabledSubscriptions,
   alertEventOf,
   alertPayload,
   dropDeliveriesBefore,
   dueSubscriptions,
   enqueueDelivery,
   leaseDelivery,
-} from '../../src/db/webhooks.ts'
-import type { DeliveryLease, DueSubscription } from '../../src/db/webhooks.ts'
+} from '../../src/db/alerts.ts'
+import type { SubscriptionRecord, DeliveryLease, DueSubscription } from '../../src/db/alerts.ts'
+import { eventsSince, lastEventSeq } from '../../src/db/events.ts'
+import type { EventRecord } from '../../src/db/events.ts'
+import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { TimeoutError, withTimeout } from '../../src/outbound/timeout.ts'
 import type { JobResult } from './run-job.ts'
 import { attempt } from './webhook-attempt.ts'

@@ -1,7 +1,6 @@
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { deleteExpiredAnswers } from '../../src/db/guard.ts'
-import { writeInBatches } from '../../src/db/jobs/deadlines.ts'
-import { removeOldTexts } from '../../src/db/jobs/retention.ts'
+import { writeInBatches, removeOldTexts } from '../../src/db/jobs/deadlines.ts'
 import { keepPartitions } from '../../src/db/partitions.ts'
 import { dropRateTokens } from '../../src/db/rate-tokens.ts'
 import type { Db } from '../../src/db/schema.ts'

@@ -1,11 +1,16 @@
 /** One delivery attempt, and its effect on the subscription. */
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
-import { noteFailure, noteSuccess } from '../../src/db/alerts.ts'
+import {
+  noteFailure,
+  noteSuccess,
+  challengeType,
+  pendingOf,
+  settleDelivery,
+} from '../../src/db/alerts.ts'
+import type { AttemptOutcome, DeliveryLease } from '../../src/db/alerts.ts'
 import { updateRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
-import { challengeType, pendingOf, settleDelivery } from '../../src/db/webhooks.ts'
-import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
 import type { BuilderDeps } from './run-job.ts'

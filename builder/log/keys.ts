@@ -1,8 +1,7 @@
 /** Key records of the log: the keys of the service, the job exchange and the platforms. */
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
-import { activatedKey, revokedKey } from '../../src/db/log-keys.ts'
-import { queueEntries } from '../../src/db/log.ts'
+import { activatedKey, revokedKey, queueEntries } from '../../src/db/log.ts'
 import type { QueuedEntry } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { World } from '../world/world.ts'

@@ -1,8 +1,8 @@
 /** Payouts aggregated by hour in the database, so that a poll resumes where the last one stopped. */
 import { z } from 'zod'
 
-import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/polls.ts'
 import { emptyHour, payoutHourBody } from './payout-hour.ts'
 import type { PayoutHour } from './payout-hour.ts'
 import { aggregatePayouts, laterTime } from './payouts.ts'

@@ -6,11 +6,14 @@ import { topStandings } from '../../src/db/leaderboard.ts'
 import type { RankedStanding } from '../../src/db/leaderboard.ts'
 import { lookAlikes, namedWallets } from '../../src/db/names.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { countPartners, newestPartners } from '../../src/db/partners/partners.ts'
-import { partnerView } from '../../src/db/partners/record.ts'
-import { receiptRows, receiptTotals } from '../../src/db/receipts/receipts.ts'
+import { countPartners, newestPartners, partnerView } from '../../src/db/partners.ts'
+import {
+  receiptRows,
+  receiptTotals,
+  receiptView,
+  walletsOf,
+} from '../../src/db/receipts/receipts.ts'
 import type { ReceiptTotals } from '../../src/db/receipts/receipts.ts'
-import { receiptView, walletsOf } from '../../src/db/receipts/view.ts'
 import { countRows } from '../../src/db/records.ts'
 import { newestEntryAt } from '../../src/db/reputation.ts'
 import { workerRows } from '../../src/db/workers.ts'

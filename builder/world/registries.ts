@@ -2,9 +2,8 @@
 import type { ListedPlatform, Platform } from '../../src/contract/schemas/platform.ts'
 import { skill } from '../../src/contract/schemas/skill.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
-import { revokedKey } from '../../src/db/log-keys.ts'
-import { findLogged } from '../../src/db/log.ts'
-import { listProposals } from '../../src/db/proposals.ts'
+import { listProposals } from '../../src/db/feedback.ts'
+import { findLogged, revokedKey } from '../../src/db/log.ts'
 import type { Db } from '../../src/db/schema.ts'
 
 /** Maximum number of accepted proposals: the taxonomy contains at most 5,000 skills. */

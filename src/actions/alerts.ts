@@ -5,19 +5,20 @@ import { openQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
-import { insertSubscription, restartSubscription, subscriptionsOf } from '../db/alerts.ts'
-import type { SubscriptionRecord } from '../db/alerts.ts'
-import { lastEventSeq } from '../db/events.ts'
-import { deleteRecords, findRecord } from '../db/records.ts'
-import type { Db } from '../db/schema.ts'
 import {
+  insertSubscription,
+  restartSubscription,
+  subscriptionsOf,
   challengePayload,
   challengeType,
   enqueueDelivery,
   findPending,
   testPayload,
-} from '../db/webhooks.ts'
-import type { NewDelivery } from '../db/webhooks.ts'
+} from '../db/alerts.ts'
+import type { SubscriptionRecord, NewDelivery } from '../db/alerts.ts'
+import { lastEventSeq } from '../db/events.ts'
+import { deleteRecords, findRecord } from '../db/records.ts'
+import type { Db } from '../db/schema.ts'
 import { webhookSecret } from '../outbound/standard-webhook.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'

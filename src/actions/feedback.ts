@@ -6,12 +6,11 @@ import { newId } from '../core/new-id.ts'
 import { isoTime, minuteMs } from '../core/time.ts'
 import { findDuplicate } from '../db/feedback.ts'
 import { insertRecord, selectRecords } from '../db/records.ts'
-import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { enforceRowQuota, networkLocks } from './write-quotas.ts'
+import { fingerprintHashes, enforceRowQuota, networkLocks } from './write-quotas.ts'
 
 const duplicateMs = 15 * minuteMs
 

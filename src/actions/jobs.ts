@@ -1,18 +1,34 @@
+import { bodySha256, messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
-import type { BidBody, JobBody } from '../contract/schemas/job.ts'
-import { decide } from '../core/job.ts'
+import type {
+  BidBody,
+  JobBody,
+  DeliverBody,
+  JobAccepted,
+  JobDelivery,
+} from '../contract/schemas/job.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { decide, noPaymentReason, roleOf } from '../core/job.ts'
+import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
 import { parseUsdc } from '../core/money.ts'
 import { newId } from '../core/new-id.ts'
+import { scoreAt } from '../core/reputation/standing.ts'
 import { isoTime, parseTime } from '../core/time.ts'
-import { bidView, putBid, awardBid } from '../db/jobs/bids.ts'
-import { findJob, insertJob } from '../db/jobs/jobs.ts'
+import { writeAcceptance } from '../db/jobs/deadlines.ts'
+import { bidView, putBid, awardBid, findJob, insertJob, transitionJob } from '../db/jobs/jobs.ts'
+import type { BidRecord, JobRecord } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
+import { receiptUrl } from '../db/receipts/receipts.ts'
+import { insertRecord, findRecord } from '../db/records.ts'
+import { earnedBy, standingOf } from '../db/reputation.ts'
+import type { RecordOf } from '../db/rows.ts'
+import type { DbTransaction, Db } from '../db/schema.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { applyTransition, requireTransition, loadJobContext } from './job-write.ts'
-import type { JobWrite } from './job-write.ts'
 import { commitPartnerWrite } from './partner-write.ts'
-import { invalidField } from './signed-body.ts'
+import type { PartnerWrite } from './partner-write.ts'
+import { invalidField, verifySignedBody } from './signed-body.ts'
 import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
 export async function postJob(
@@ -152,4 +168,153 @@ function requireUsdc(amount: number | string, path: string): number {
   const micro = parseUsdc(amount)
   if (micro === null) throw invalidField(path, 'is not an amount of USDC')
   return micro
+}
+
+/** One wallet must sign the credentials and the body. The URL is not fetched. */
+export async function deliverJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<DeliverBody> & {
+    readonly json: JsonObject
+    readonly admission: WalletAdmission
+  },
+): Promise<OutcomeOf<'deliverJob'>> {
+  const { body, json, proof, request } = write
+  const signed = await verifySignedBody(deps, write, {
+    json,
+    ...body,
+    message: (service, from) => messages.deliver(service, { ...from, jobId }),
+  })
+  const statement = { proof: signed, bodySha256: bodySha256(json) }
+  const id = newId(deps.random, 'dlv')
+  return await commitPartnerWrite(
+    deps,
+    { ...write, action: 'deliverJob', statement },
+    async (tx) => {
+      if (signed.wallet.id !== proof.wallet.id) {
+        throw new ApiError('forbidden', 'Delivery and request are signed by different wallets')
+      }
+      const standing = await loadJobContext(tx, jobId, proof.wallet.id)
+      const { nowMs } = request
+      await applyTransition(tx, standing, { event: 'deliver', actor: proof.wallet.id, nowMs })
+      const delivery = {
+        id,
+        jobId,
+        deliverer: proof.wallet.id,
+        uri: body.uri,
+        contentSha256: body.content_sha256,
+        note: body.note ?? null,
+        statement: json,
+        createdAt: isoTime(nowMs),
+      }
+      await insertRecord(tx, 'job_deliveries', delivery)
+      return { status: 201, body: deliveryView(delivery, body, proof.wallet.display) }
+    },
+  )
+}
+
+export function deliveryView(
+  record: Omit<RecordOf<'job_deliveries'>, 'seq'>,
+  signed: Pick<DeliverBody, 'wallet' | 'timestamp' | 'signature'>,
+  deliverer: string,
+): JobDelivery {
+  return {
+    id: record.id,
+    job_id: record.jobId,
+    deliverer,
+    uri: record.uri,
+    content_sha256: record.contentSha256,
+    ...(record.note === null ? {} : { note: record.note }),
+    wallet: signed.wallet,
+    timestamp: signed.timestamp,
+    signature: signed.signature,
+    created_at: record.createdAt,
+  }
+}
+
+/** Writes the job, the exchange's receipt and the reputation entry in one transaction. */
+export async function acceptJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<unknown>,
+): Promise<OutcomeOf<'acceptJob'>> {
+  const { nowMs } = write.request
+  return await commitPartnerWrite(deps, { ...write, action: 'acceptJob' }, async (tx) => ({
+    status: 200,
+    body: await accepted(deps, tx, { jobId, actor: write.proof.wallet.id, nowMs }),
+  }))
+}
+
+async function accepted(
+  deps: Pick<ActionDeps, 'keys' | 'site'>,
+  tx: DbTransaction,
+  acceptance: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
+): Promise<JobAccepted> {
+  const siteUrl = deps.site.url
+  const { jobId, actor, nowMs } = acceptance
+  const standing = await loadJobContext(tx, jobId, actor)
+  requireTransition(standing, 'accept', nowMs)
+  const { active: key } = deps.keys.exchange()
+  const by = { role: 'poster', actor } as const
+  const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
+  const job = await findJob(tx, jobId)
+  if (receipt === null || job === null) throw new ApiError('conflict', 'The job has changed')
+  return {
+    job: jobView(job, { siteUrl, nowMs }),
+    receipt_id: receipt.id,
+    receipt_url: receiptUrl(siteUrl, receipt.id),
+    rep_delta: await earnedBy(tx, receipt.id),
+    rep_reason: noPaymentReason,
+    new_rep_score: scoreAt(await standingOf(tx, receipt.toWallet), nowMs),
+  }
+}
+
+export interface JobWrite<Body> extends PartnerWrite {
+  readonly body: Body
+}
+
+export interface JobContext {
+  readonly job: JobRecord
+  readonly role: Exclude<JobRole, 'clock'>
+  readonly bid: BidRecord | null
+}
+
+export async function loadJobContext(db: Db, jobId: string, walletId: string): Promise<JobContext> {
+  const job = await findJob(db, jobId)
+  if (job === null) throw new ApiError('unknown_job')
+  const bid = await findRecord(db, 'job_bids', { jobId, bidder: walletId })
+  const awardee = job.award?.bidder ?? null
+  const role = roleOf(walletId, { poster: job.poster, awardee, hasBid: bid !== null })
+  return { job, role, bid }
+}
+
+export function requireTransition(
+  { job, role }: Pick<JobContext, 'job' | 'role'>,
+  event: JobEvent,
+  nowMs: number,
+): JobStatus {
+  const decision = decide(job, event, role, nowMs)
+  if (!decision.ok) throw new ApiError(decision.code, decision.reason)
+  return decision.status
+}
+
+/** @throws ApiError with the refusal; `conflict` after a concurrent change of the job */
+export async function applyTransition(
+  tx: Db,
+  { job, role }: JobContext,
+  move: {
+    readonly event: JobEvent
+    readonly actor: string
+    readonly nowMs: number
+    readonly note?: string
+    readonly changes?: Parameters<typeof transitionJob>[3]
+  },
+): Promise<JobRecord> {
+  const { event, actor, nowMs, note = null, changes } = move
+  const statusAfter = requireTransition({ job, role }, event, nowMs)
+  const transition = { event, role, actor, statusAfter, note, createdAt: isoTime(nowMs) }
+  const moved = await transitionJob(tx, job, transition, changes)
+  const after = await findJob(tx, job.id)
+  if (!moved || after === null) throw new ApiError('conflict', 'The job has changed')
+  return after
 }

@@ -1,27 +1,38 @@
 import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
-import type { PartnerChanges, SignupBody } from '../contract/schemas/partner.ts'
+import type {
+  PartnerChanges,
+  SignupBody,
+  OathEntry,
+  OwnPartner,
+  SignupAnswer,
+} from '../contract/schemas/partner.ts'
+import { acceptsV1, acceptsV2 } from '../contract/x402.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import { limitPolicies } from '../core/limits.ts'
+import { toUsdc } from '../core/money.ts'
 import { newSubscription } from '../core/partner.ts'
-import { isoTime } from '../core/time.ts'
+import { isoTime, dayMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
+import { parseWallet } from '../core/wallet.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
-import { findPartner, insertPartner, updateProfile } from '../db/partners/partners.ts'
-import { partnerView } from '../db/partners/record.ts'
+import type { OathRow } from '../db/oaths.ts'
+import { findPartner, insertPartner, updateProfile, partnerView } from '../db/partners.ts'
+import { countRows, selectRecords } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import type { SwornOath } from './oaths.ts'
-import { partnerAt } from './partner-access.ts'
-import type { BearerProof } from './partner-access.ts'
-import { signupView } from './partner-view.ts'
+import { partnerAt, tierOf } from './partner-access.ts'
+import type { BearerProof, CurrentPartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireTimestamp } from './signed-body.ts'
+import { priceMicroUsdcOf, subscriptionTimes, termsOfTier } from './subscriptions/terms.ts'
+import type { ClientFingerprint } from './write-quotas.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
 export interface Signup {
@@ -116,4 +127,71 @@ export async function updatePartner(
     })
     return { status: 200, body: partnerView(partnerAt(record, nowMs)) }
   })
+}
+
+const USAGE_DAYS = 30
+
+export function signupView(
+  deps: Pick<ActionDeps, 'reference' | 'site' | 'payments'>,
+  partner: CurrentPartner,
+): SignupAnswer {
+  const { status, tier } = partner.subscription
+  if (status !== 'pending') return partnerView(partner)
+  const terms = termsOfTier(deps, partner, {
+    tier,
+    amountMicroUsdc: priceMicroUsdcOf(deps.reference(), tier),
+  })
+  const isPayable = deps.payments.mode !== 'off'
+  return {
+    ...partnerView(partner),
+    payment: {
+      price_usdc: toUsdc(terms.amountMicroUsdc),
+      tier,
+      pay_to: terms.resource,
+      accepts_v1: isPayable ? [acceptsV1(terms)] : [],
+      accepts_v2: isPayable ? [acceptsV2(terms)] : [],
+    },
+  }
+}
+
+/** `callsLeft`: calls that the wallet's rate limit still permits. */
+export async function ownPartnerView(
+  db: Db,
+  { reference }: Pick<ActionDeps, 'reference'>,
+  partner: CurrentPartner,
+  { callsLeft, nowMs }: { readonly callsLeft: number | null; readonly nowMs: number },
+): Promise<OwnPartner> {
+  const { wallet_rate_multiplier: multiplier, covers } = tierOf(reference(), partner)
+  const since = isoTime(nowMs - USAGE_DAYS * dayMs)
+  return {
+    ...partnerView(partner),
+    require_body_signature: partner.requireBodySignature,
+    ...subscriptionTimes(reference(), partner.subscription),
+    limits: {
+      requests_per_minute: multiplier === null ? null : multiplier * limitPolicies.wallet.quota,
+      covers: [...covers],
+    },
+    usage: {
+      requests_remaining: callsLeft,
+      writes_30d: await countRows(
+        selectRecords(db, 'oath_history', { handle: partner.handle }).where(
+          'created_at',
+          '>',
+          since,
+        ),
+      ),
+    },
+  }
+}
+
+export function oathView(row: OathRow): OathEntry {
+  return {
+    kind: row.kind,
+    action: row.action,
+    wallet: parseWallet(row.wallet).display,
+    message_sha256: row.messageSha256,
+    signature_sha256: row.signatureSha256,
+    binding: row.binding,
+    time: row.createdAt,
+  }
 }

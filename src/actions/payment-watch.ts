@@ -9,9 +9,8 @@ import {
   submittedPayments,
   closePayment,
   dropStaleReservations,
-} from '../db/payments/payments.ts'
-import type { PaymentCounts } from '../db/payments/payments.ts'
-import type { PaymentRecord } from '../db/payments/record.ts'
+} from '../db/payments.ts'
+import type { PaymentCounts, PaymentRecord } from '../db/payments.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import {

@@ -5,13 +5,12 @@ import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { findRecord, insertRecord, selectRecords } from '../db/records.ts'
-import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { invalidField, requireRails } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { enforceRowQuota } from './write-quotas.ts'
+import { fingerprintHashes, enforceRowQuota } from './write-quotas.ts'
 
 /** @throws ApiError 409 for an existing skill, 422 for an unknown rail */
 export async function proposeSkill(

@@ -10,7 +10,7 @@ import { txHashProblem } from '../core/chains.ts'
 import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
 import { toJsonText } from '../db/json.ts'
-import type { NewReceipt, OnchainState, Verification } from '../db/receipts/record.ts'
+import type { NewReceipt, OnchainState, Verification } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
 import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
 

@@ -1,9 +1,8 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
 import { contentOfReceipt } from '../db/receipts/receipts.ts'
-import type { NewReceipt } from '../db/receipts/record.ts'
+import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { Db } from '../db/schema.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
@@ -14,6 +13,7 @@ import { promiseOf, receiptLogOf } from './receipt-log.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
+import type { ClientFingerprint } from './write-quotas.ts'
 import { chargeNetworkQuota, enforceUnverifiedReceiptQuota, networkLocks } from './write-quotas.ts'
 
 /** Returns 201, or 200 for stored content. */

@@ -1,8 +1,8 @@
 /** One confirmation is enough to deliver. Payments are followed until final; a reorganisation undoes their effect. */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
-import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments/payments.ts'
-import type { PaymentRecord, SettledIn, PaymentPurpose } from '../db/payments/record.ts'
+import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments.ts'
+import type { PaymentRecord, SettledIn, PaymentPurpose } from '../db/payments.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import { MOST_LIFE_SECONDS } from '../payments/check.ts'
 import type { PaymentsOn } from '../payments/settler.ts'

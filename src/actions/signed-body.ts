@@ -10,10 +10,10 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { CostAdmission, WalletAdmission } from '../limits/admission.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { expired } from './idempotency.ts'
 import type { SignedProof, WriteRequest } from './idempotency.ts'
+import type { ClientFingerprint } from './write-quotas.ts'
 
 export interface BodyStatement {
   readonly json: JsonObject

@@ -3,7 +3,7 @@ import type { SelectQueryBuilder } from 'kysely'
 import { ApiError } from '../contract/errors.ts'
 import { excessText, networksOfRange, openQuotas, writeQuotas } from '../core/limits.ts'
 import type { Quota } from '../core/limits.ts'
-import { isoTime, secondMs } from '../core/time.ts'
+import { isoTime, secondMs, dayMs, isoDate } from '../core/time.ts'
 import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
 import type { QuotaWindow } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
@@ -14,8 +14,6 @@ import {
   unverifiedReceipts,
 } from '../db/write-quotas.ts'
 import type { NetworkWrite } from '../db/write-quotas.ts'
-import { fingerprintHashes } from './client-fingerprint.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
@@ -128,4 +126,30 @@ async function enforceQuota(
       RateLimit: `"${name}";r=0;t=${seconds}`,
     },
   })
+}
+
+/** Recognises unsigned callers for a day or two, without identifying them. */
+
+export interface ClientFingerprint {
+  readonly network: string
+  readonly range: string | null
+  readonly userAgent: string
+}
+
+export interface FingerprintHashes {
+  readonly today: string
+  /** Hashes to look up. The key changes at midnight UTC, so the hashes with yesterday's key are included. */
+  readonly known: readonly string[]
+}
+
+export function fingerprintHashes(
+  deps: Pick<ActionDeps, 'keys'>,
+  what: string,
+  parts: readonly string[],
+  nowMs: number,
+): FingerprintHashes {
+  const hashOn = (timeMs: number) =>
+    deps.keys.hash(`${what} ${isoDate(timeMs)}`, JSON.stringify(parts))
+  const today = hashOn(nowMs)
+  return { today, known: [today, hashOn(nowMs - dayMs)] }
 }

@@ -1,5 +1,10 @@
-import { insertRecord, selectRecords, updateRecord } from './records.ts'
+import { alertKind } from '../contract/schemas/alert.ts'
+import type { AlertEvent } from '../contract/schemas/alert.ts'
+import { present } from '../core/entries.ts'
+import type { EventRecord } from './events.ts'
+import { insertRecord, selectRecords, updateRecord, findRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
+import { toRow } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type SubscriptionRecord = RecordOf<'alert_subscriptions'>
@@ -74,4 +79,185 @@ export async function noteFailure(
     .returning(['failures', 'failing_since as failingSince'])
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Outbox: rows are inserted in the transaction that moves the cursor, and leave `pending` once. */
+
+export type WebhookDelivery = RecordOf<'alert_deliveries'>
+
+export type NewDelivery = Pick<
+  WebhookDelivery,
+  'id' | 'subscriptionId' | 'eventSeq' | 'type' | 'payload' | 'createdAt' | 'nextAttemptAt'
+>
+
+/** The holder may send the delivery once before the lease ends. */
+export interface DeliveryLease extends WebhookDelivery {
+  readonly url: string
+}
+
+export interface AttemptOutcome {
+  readonly status: WebhookDelivery['status']
+  readonly nextAttemptAt: string | null
+  readonly answered: number | null
+  readonly error: string | null
+  readonly at: string
+}
+
+/** Returns false if the subscription already has a delivery of the event. */
+export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<boolean> {
+  const inserted = await db
+    .insertInto('alert_deliveries')
+    .values(
+      toRow<'alert_deliveries'>({
+        ...delivery,
+        status: 'pending',
+        attempts: 0,
+        leaseVersion: 0,
+      }),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['subscription_id', 'event_seq'])
+        .where('event_seq', 'is not', null)
+        .doNothing(),
+    )
+    .executeTakeFirst()
+  return inserted.numInsertedOrUpdatedRows === 1n
+}
+
+export const pendingOf = (subscriptionId: string) =>
+  ({ subscriptionId, status: 'pending' }) as const
+
+export async function findPending(
+  db: Db,
+  subscriptionId: string,
+  type: string,
+): Promise<Pick<WebhookDelivery, 'id' | 'attempts'> | null> {
+  return await findRecord(db, 'alert_deliveries', { ...pendingOf(subscriptionId), type })
+}
+
+export async function deliveriesOf(
+  db: Db,
+  subscriptionId: string,
+  limit: number,
+  status?: WebhookDelivery['status'],
+): Promise<readonly WebhookDelivery[]> {
+  return await selectRecords(db, 'alert_deliveries', { subscriptionId, ...present({ status }) })
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+export type DueSubscription = Pick<
+  RecordOf<'alert_subscriptions'>,
+  'id' | 'wallet' | 'url' | 'failingSince'
+>
+
+/** Subscriptions with a delivery that is due, unless they are paused. */
+export async function dueSubscriptions(db: Db, now: string): Promise<readonly DueSubscription[]> {
+  return await db
+    .selectFrom('alert_subscriptions as s')
+    .select(['s.id', 's.wallet', 's.url', 's.failing_since as failingSince'])
+    .where((eb) => eb.or([eb('s.paused_until', 'is', null), eb('s.paused_until', '<=', now)]))
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('alert_deliveries as d')
+          .select('d.id')
+          .whereRef('d.subscription_id', '=', 's.id')
+          .where('d.status', '=', 'pending')
+          .where('d.next_attempt_at', '<=', now),
+      ),
+    )
+    .orderBy('s.id')
+    .execute()
+}
+
+/** Leases the delivery that has been due longest. Returns null if none is due, or another one is leased. */
+export async function leaseDelivery(
+  tx: Db,
+  { id, url }: Pick<DueSubscription, 'id' | 'url'>,
+  { now, leasedUntil }: { readonly now: string; readonly leasedUntil: string },
+): Promise<DeliveryLease | null> {
+  const pending = selectRecords(tx, 'alert_deliveries', pendingOf(id))
+  const held = pending.where('leased_until', '>', now).limit(1)
+  if ((await held.executeTakeFirst()) !== undefined) return null
+  const due = pending.where('next_attempt_at', '<=', now).orderBy('next_attempt_at').limit(1)
+  const found = await due.executeTakeFirst()
+  if (found === undefined) return null
+  const leaseVersion = found.leaseVersion + 1
+  await updateRecord(tx, 'alert_deliveries', { id: found.id }, { leasedUntil, leaseVersion })
+  return { ...found, url, leaseVersion }
+}
+
+/** Returns false and stores nothing if another holder has the lease. */
+export async function settleDelivery(
+  tx: Db,
+  { id, leaseVersion, attempts }: Pick<DeliveryLease, 'id' | 'leaseVersion' | 'attempts'>,
+  outcome: AttemptOutcome,
+): Promise<boolean> {
+  const isPending = outcome.status === 'pending'
+  const held = { id, leaseVersion, status: 'pending' } as const
+  return await updateRecord(tx, 'alert_deliveries', held, {
+    status: outcome.status,
+    attempts: attempts + 1,
+    nextAttemptAt: isPending ? outcome.nextAttemptAt : null,
+    leasedUntil: null,
+    lastStatus: outcome.answered,
+    lastError: outcome.error,
+    finishedAt: isPending ? null : outcome.at,
+  })
+}
+
+/** Returns the number of deleted deliveries. */
+export async function dropDeliveriesBefore(tx: Db, time: string): Promise<number> {
+  const dropped = await tx
+    .deleteFrom('alert_deliveries')
+    .where('status', '<>', 'pending')
+    .where('finished_at', '<', time)
+    .executeTakeFirst()
+  return Number(dropped.numDeletedRows)
+}
+
+/** Standard Webhooks recommends less than 20 kB. */
+const MAX_PAYLOAD_BYTES = 19_000
+
+export function alertEventOf(record: EventRecord): AlertEvent {
+  return {
+    id: record.id,
+    kind: alertKind.parse(record.kind),
+    rail: record.rail,
+    severity: record.severity,
+    title: record.title,
+    data: record.data,
+    created_at: record.createdAt,
+  }
+}
+
+/** The body of a delivery. A marker replaces oversized data; the feed contains all of it. */
+export function alertPayload(event: AlertEvent): string {
+  const whole = payloadOf(event.kind, event.created_at, event)
+  if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole
+  return payloadOf(event.kind, event.created_at, { ...event, data: { truncated: true } })
+}
+
+export function testPayload(subscriptionId: string, createdAt: string): string {
+  return payloadOf('test', createdAt, { subscription_id: subscriptionId })
+}
+
+export const challengeType = 'endpoint.challenge'
+
+/** The challenge is the id of the delivery, which the endpoint repeats. */
+export function challengePayload(
+  subscriptionId: string,
+  deliveryId: string,
+  createdAt: string,
+): string {
+  const data = { subscription_id: subscriptionId, challenge: deliveryId }
+  return payloadOf(challengeType, createdAt, data)
+}
+
+function payloadOf(type: string, timestamp: string, data: object): string {
+  return JSON.stringify({ type, timestamp, data })
 }

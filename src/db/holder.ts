@@ -1,10 +1,12 @@
 /** Names of processes that hold leases. On the same machine, a name shows whether its process has ended. */
+
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { kill, pid } from 'node:process'
 
 import { isErrno } from '../core/errno.ts'
+import type { OpenDatabase } from './open.ts'
 
 /** Distinguishes this process from earlier ones with the same number. */
 const started = String(Math.round(performance.timeOrigin))
@@ -33,4 +35,9 @@ function machine(): string {
   } catch {
     return hostname()
   }
+}
+
+/** Names the rows of this replica; null with SQLite, which has only one. */
+export function replicaOf({ engine }: Pick<OpenDatabase, 'engine'>): string | null {
+  return engine === 'postgres' ? hostname() : null
 }

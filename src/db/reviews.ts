@@ -6,9 +6,8 @@ import type { Finding } from '../core/reputation/entries.ts'
 import { quarterOf, strangers } from '../core/reputation/formula.ts'
 import { reviewDueMs } from '../core/reputation/review.ts'
 import { isoTime } from '../core/time.ts'
-import { addSums } from './payer-history.ts'
 import { deleteRecords, findRecord, putRecord, updateRecord } from './records.ts'
-import { appendEntries, liveEntries } from './reputation.ts'
+import { addSums, appendEntries, liveEntries } from './reputation.ts'
 import type { Db } from './schema.ts'
 
 export interface ReviewDay {

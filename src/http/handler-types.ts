@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
-import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import type { Outcome, WriteRequest } from '../actions/idempotency.ts'
+import type { ClientFingerprint } from '../actions/write-quotas.ts'
 import type { AnswerOfRoute, DeepReadonly, RouteInput } from '../contract/route-types.ts'
 import type { RouteFacts } from '../contract/route.ts'
 import type { HandlerRouteId, RouteById } from '../contract/routes.ts'

@@ -1,9 +1,9 @@
 /** Turns handlers into endpoints: parses the request, provides credentials, and builds the response. */
 import type { IncomingMessage } from 'node:http'
 
-import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import type { ActionDeps } from '../actions/deps.ts'
 import { invalidField } from '../actions/signed-body.ts'
+import type { ClientFingerprint } from '../actions/write-quotas.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import type { Signer } from '../auth/service-keys.ts'
 import { ApiError } from '../contract/errors.ts'

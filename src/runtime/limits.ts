@@ -1,6 +1,7 @@
 import type { InstalledDeps } from '../actions/deps.ts'
 import { walletTerms } from '../actions/partner-access.ts'
 import type { PolicyName } from '../core/limits.ts'
+import { replicaOf } from '../db/holder.ts'
 import { drawTokens } from '../db/rate-tokens.ts'
 import { createRateLimits, unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
@@ -10,7 +11,6 @@ import type { NetworkHash } from '../limits/network-key.ts'
 import { createPersistedRateCounters } from '../limits/persisted-rate-counters.ts'
 import type { PersistedRateCounters } from '../limits/persisted-rate-counters.ts'
 import { shareLimits } from '../limits/shared-limits.ts'
-import { replicaOf } from './replica.ts'
 
 /** 52 bits in hex. */
 const WALLET_KEY_DIGITS = 13

@@ -2,11 +2,11 @@ import { open, rm } from 'node:fs/promises'
 
 import type { Clock } from '../core/deps.ts'
 import { dayMs, secondMs } from '../core/time.ts'
+import { replicaOf } from '../db/holder.ts'
 import { databaseTimeMs } from '../db/leases.ts'
 import { dropMetaBefore, setMeta } from '../db/meta.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { DbTransaction } from '../db/schema.ts'
-import { replicaOf } from './replica.ts'
 
 /** Limits disk flushes, since `/health` is public. */
 const lifeMs = 5 * secondMs

@@ -6,14 +6,17 @@ import { z } from 'zod'
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
 import type { WebhookDeps } from '../../builder/jobs/webhook-attempt.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
-import { insertSubscription, noteSuccess, subscriptionsOf } from '../../src/db/alerts.ts'
-import type { NewSubscription } from '../../src/db/alerts.ts'
+import {
+  insertSubscription,
+  noteSuccess,
+  subscriptionsOf,
+  deliveriesOf,
+} from '../../src/db/alerts.ts'
+import type { NewSubscription, WebhookDelivery } from '../../src/db/alerts.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import type { NewEvent } from '../../src/db/events.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { deliveriesOf } from '../../src/db/webhooks.ts'
-import type { WebhookDelivery } from '../../src/db/webhooks.ts'
 import type { OutboundAnswer } from '../../src/outbound/pinned-fetch.ts'
 import { gate, tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'

@@ -4,8 +4,9 @@ import { CanonicalJsonError } from '../../src/core/canonical-json.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import { closeFlag, listClosedFlags, listOpenFlags, openFlag } from '../../src/db/flags.ts'
 import type { NewFlag } from '../../src/db/flags.ts'
-import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import {
+  loadHourlyAggregate,
+  saveHourlyAggregate,
   historyOf,
   insertPoll,
   loadRailStates,

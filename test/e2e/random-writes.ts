@@ -11,17 +11,20 @@ import { PERIOD_MS, extended } from '../../src/core/partner.ts'
 import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'
 import { putClaim } from '../../src/db/claims.ts'
 import { appendEvent } from '../../src/db/events.ts'
+import { decideProposal } from '../../src/db/feedback.ts'
 import { closeFlag, openFlag } from '../../src/db/flags.ts'
-import { putBid, awardBid } from '../../src/db/jobs/bids.ts'
-import { insertJob, transitionJob } from '../../src/db/jobs/jobs.ts'
+import { putBid, awardBid, insertJob, transitionJob } from '../../src/db/jobs/jobs.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import { putName } from '../../src/db/names.ts'
 import { saveReading } from '../../src/db/pacts.ts'
-import { findPartner, moveAttestation, updateProfile } from '../../src/db/partners/partners.ts'
-import type { PartnerRecord } from '../../src/db/partners/record.ts'
-import { setSubscription } from '../../src/db/partners/subscription.ts'
+import {
+  findPartner,
+  moveAttestation,
+  updateProfile,
+  setSubscription,
+} from '../../src/db/partners.ts'
+import type { PartnerRecord } from '../../src/db/partners.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
-import { decideProposal } from '../../src/db/proposals.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 /** One write of every kind that changes published documents. */
 import { insertRecord } from '../../src/db/records.ts'

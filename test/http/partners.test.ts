@@ -3,8 +3,7 @@ import { z } from 'zod'
 
 import { fillOath, messages, sha256Hex } from '../../src/auth/messages.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
-import { countPartners } from '../../src/db/partners/partners.ts'
-import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
+import { countPartners, expireSubscriptions } from '../../src/db/partners.ts'
 import { expectAppendOnly } from '../db/temp-database.ts'
 import { makePartner } from '../support/partners.ts'
 import {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
 
 import { messages } from '../../src/auth/messages.ts'
-import { listPayments } from '../../src/db/payments/payments.ts'
+import { listPayments } from '../../src/db/payments.ts'
 import { filledByHook } from './filled-by-hook.ts'
 import { startPaidService } from './paid-service.ts'
 import type { PaidOptions, PaidService } from './paid-service.ts'

@@ -3,8 +3,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { openDatabase } from '../../../src/db/open.ts'
-import { receiptRows } from '../../../src/db/receipts/receipts.ts'
-import { receiptView } from '../../../src/db/receipts/view.ts'
+import { receiptRows, receiptView } from '../../../src/db/receipts/receipts.ts'
 
 const { PORT, DATABASE = '' } = process.env
 const { reader } = await openDatabase({ url: DATABASE })

@@ -3,9 +3,13 @@ import { priceMicroUsdcOf } from '../../../src/actions/subscriptions/terms.ts'
 import { tierName } from '../../../src/contract/schemas/partner.ts'
 import { freeOf, granted } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
-import { findPartner, listPartners, releaseAttestation } from '../../../src/db/partners/partners.ts'
-import type { PartnerRecord } from '../../../src/db/partners/record.ts'
-import { setSubscription } from '../../../src/db/partners/subscription.ts'
+import {
+  findPartner,
+  listPartners,
+  releaseAttestation,
+  setSubscription,
+} from '../../../src/db/partners.ts'
+import type { PartnerRecord } from '../../../src/db/partners.ts'
 import { insertRecord } from '../../../src/db/records.ts'
 import type { Input } from '../input.ts'
 import { dataDir } from '../platforms.ts'

@@ -1,6 +1,6 @@
 /** Compares payment rows with transfers on the chain, without side effects. */
 import { decimalUsdc } from '../../../src/contract/x402.ts'
-import type { PaymentRecord } from '../../../src/db/payments/record.ts'
+import type { PaymentRecord } from '../../../src/db/payments.ts'
 import type { ReceivedTransfer } from './payment-transfers.ts'
 
 /**

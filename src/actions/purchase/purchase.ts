@@ -16,8 +16,8 @@ import {
   releasePayment,
   reservePayment,
   takePayment,
-} from '../../db/payments/payments.ts'
-import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
+} from '../../db/payments.ts'
+import type { PaymentRecord, SettledIn } from '../../db/payments.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import { paymentOff } from '../../payments/challenge.ts'
 import { hasExpired, isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
@@ -28,8 +28,7 @@ import type { SettlementRefusal } from '../../payments/settler.ts'
 import { transferDigest } from '../../payments/transfer.ts'
 import type { ActionDeps } from '../deps.ts'
 import { findTimelySettlement, settlementPending, findSettlement } from '../settlement.ts'
-import { charge } from './charge.ts'
-import { resume, serveFound } from './resume.ts'
+import { charge, resume, serveFound } from './charge.ts'
 import {
   alreadyUsed,
   isBuyerProven,

@@ -3,22 +3,27 @@ import { bazaarExtension } from '../../contract/bazaar.ts'
 import type { ApiError } from '../../contract/errors.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
 import { routeOf } from '../../contract/routes.ts'
+import { paymentAsset } from '../../contract/x402.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
-import { PERIOD_MS, extended } from '../../core/partner.ts'
+import { PERIOD_MS, extended, cancelSubscription, switchToFree } from '../../core/partner.ts'
 import type { TierName } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { paymentOff, paymentRequired } from '../../payments/challenge.ts'
+import { changeByPayment } from '../../db/partners.ts'
+import { claimDelivery, findPayment } from '../../db/payments.ts'
+import type { PaymentRecord } from '../../db/payments.ts'
+import type { Authorization } from '../../payments/authorization.ts'
+import { paymentOff, paymentRequired, outcomeHeaders } from '../../payments/challenge.ts'
 import type { PaymentOffer } from '../../payments/challenge.ts'
+import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { ActionDeps } from '../deps.ts'
 import { expired, priorAnswer } from '../idempotency.ts'
+import type { OutcomeOf } from '../idempotency.ts'
 import { requirePartner } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import type { PartnerWrite } from '../partner-write.ts'
+import { commitPartnerWrite } from '../partner-write.ts'
 import { purchase } from '../purchase/purchase.ts'
-import { subscriptionDetail } from './effect.ts'
-import { changeToFree } from './free.ts'
-import { answerOf, authorizationOf, detailFor, paymentOf, repeatAnswer } from './paid.ts'
-import type { Paid } from './paid.ts'
+import { subscriptionDetail, SUBSCRIPTION_ACTION, recordChange } from './effect.ts'
 import { priceMicroUsdcOf, termsOfTier } from './terms.ts'
 
 export interface SubscriptionRequest extends PartnerWrite {
@@ -114,3 +119,93 @@ function detailOf(
     idempotency_key: request.idempotencyKey,
   })
 }
+
+export type Paid = OutcomeOf<'changeSubscription'> & {
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Returns null if the header is malformed; `purchase` reports the reason. */
+export function authorizationOf(header: string): Authorization | null {
+  try {
+    return decodePayment(header).authorization
+  } catch (error) {
+    if (error instanceof MalformedPaymentError) return null
+    throw error
+  }
+}
+
+export async function paymentOf(
+  { database }: Pick<ActionDeps, 'database'>,
+  { from: payer, nonce }: Authorization,
+): Promise<PaymentRecord | null> {
+  const asset = paymentAsset.address.toLowerCase()
+  return await findPayment(database.reader, { chainId: paymentAsset.chainId, asset, payer, nonce })
+}
+
+/** Returns null if the payment was made for something else. */
+export function detailFor({ purpose, detail }: PaymentRecord, handle: string, tier: TierName) {
+  if (purpose !== 'subscription') return null
+  const known = subscriptionDetail.parse(detail)
+  return known.handle === handle && known.tier === tier ? known : null
+}
+
+export async function repeatAnswer(deps: ActionDeps, payment: PaymentRecord): Promise<Paid> {
+  const answer = await answerOf(deps, payment)
+  if (payment.deliveredAt === null) {
+    const now = isoTime(deps.clock.now())
+    await deps.database.write((tx) => claimDelivery(tx, payment.id, now))
+  }
+  const { payer, txHash } = payment
+  return { ...answer, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
+}
+
+/** @throws Error for a settled payment without a change, which is a bug */
+export async function answerOf(
+  { database }: Pick<ActionDeps, 'database'>,
+  { id }: PaymentRecord,
+): Promise<OutcomeOf<'changeSubscription'>> {
+  const change = await changeByPayment(database.reader, id)
+  if (change === null) throw new Error(`the payment ${id} has settled, but its purchase is unknown`)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored with the change, as it was answered
+  return { status: 200, body: change.answer as object as AnswerOf<'changeSubscription'> }
+}
+
+/** @throws ApiError 403 for wallets without a partner */
+export async function cancelOwnSubscription(
+  deps: ActionDeps,
+  write: PartnerWrite,
+): Promise<OutcomeOf<'cancelSubscription'>> {
+  return await changeWithoutMoney(deps, { ...write, action: 'cancelSubscription' }, 'cancelled')
+}
+
+/** Paid time remains usable until its end. */
+export async function changeToFree(
+  deps: ActionDeps,
+  write: PartnerWrite,
+): Promise<OutcomeOf<'changeSubscription'>> {
+  return await changeWithoutMoney(deps, { ...write, action: SUBSCRIPTION_ACTION }, 'free')
+}
+
+async function changeWithoutMoney(
+  deps: ActionDeps,
+  write: PartnerWrite & { readonly action: string },
+  kind: 'cancelled' | 'free',
+): Promise<OutcomeOf<'cancelSubscription' | 'changeSubscription'>> {
+  const { nowMs } = write.request
+  return await commitPartnerWrite(deps, { ...write, use: 'own' }, async (tx, partner) => {
+    const change = kind === 'free' ? switchToFree : cancelSubscription
+    const subscription = change(partner.subscription, nowMs)
+    const tier = kind === 'free' ? kind : subscription.tier
+    const done = { nowMs, change: { ...noMoney, kind, tier } }
+    const body = await recordChange(deps, tx, { ...partner, subscription }, done)
+    return { status: 200, body }
+  })
+}
+
+const noMoney = {
+  paid_usdc: 0,
+  from: null,
+  until: null,
+  payer: null,
+  tx_hash: null,
+} as const

@@ -1,16 +1,24 @@
 import { sql } from 'kysely'
 
-import { receiptId, signingText } from '../../auth/messages.ts'
+import { receiptId, signingText, sha256Hex } from '../../auth/messages.ts'
 import { signBytes } from '../../auth/signing-key.ts'
 import type { SigningKey } from '../../auth/signing-key.ts'
-import { answerDays, decide, jobExchange, noPaymentReason } from '../../core/job.ts'
+import type { JsonObject } from '../../core/canonical-json.ts'
+import {
+  answerDays,
+  decide,
+  jobExchange,
+  noPaymentReason,
+  jobTextsKeptDays,
+} from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { evidenceTenths } from '../../core/reputation/formula.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { toJsonText } from '../json.ts'
 import type { OpenDatabase } from '../open.ts'
 import { insertReceipt } from '../receipts/receipts.ts'
-import type { NewReceipt } from '../receipts/record.ts'
+import type { NewReceipt } from '../receipts/receipts.ts'
+import { deleteRecords, selectRecords, updateRecord } from '../records.ts'
 import { grantReceipt } from '../reputation.ts'
 import type { Db } from '../schema.ts'
 import { selectJobs, toJob, transitionJob } from './jobs.ts'
@@ -187,5 +195,48 @@ function jobReceipt(
     verificationReason: 'Issued by the exchange for accepted work, without evidence of a payment',
     onchain: 'none',
     acceptedAt: now,
+  }
+}
+
+/** Removes the texts of unsuccessful jobs and bids. Their SHA-256, parties, amounts and times remain. */
+
+/** `settledMs`: a time that has certainly passed. Handles at most `limit` jobs and as many bids; returns the larger number. */
+export async function removeOldTexts(
+  db: Db,
+  { nowMs, settledMs }: { readonly nowMs: number; readonly settledMs: number },
+  limit: number,
+): Promise<number> {
+  const before = isoTime(settledMs - jobTextsKeptDays * dayMs)
+  const removed = (texts: JsonObject) => ({
+    textsSha256: sha256Hex(toJsonText(texts)),
+    textsRemovedAt: isoTime(nowMs),
+  })
+  // Literals, as in the conditions of the indexes.
+  const jobs = await selectRecords(db, 'jobs')
+    .where(sql<boolean>`status in ('cancelled', 'expired') and texts_removed_at is null`)
+    .where('updated_at', '<=', before)
+    .orderBy('updated_at')
+    .limit(limit)
+    .execute()
+  for (const { seq, title, description, skills, ...job } of jobs) {
+    const texts = removed({ title, description, skills })
+    await deleteRecords(db, 'job_skills', { skill: skills, jobSeq: seq })
+    await updateRecord(db, 'jobs', { seq }, { title: '', description: '', skills: [], ...texts })
+    // Includes the awarded bid of an ended job; the other bids are rejected or lapsed.
+    if (job.awardedBid !== null) await removeProposals([job.awardedBid])
+  }
+  const bids = await selectRecords(db, 'job_bids')
+    .where(sql<boolean>`status in ('rejected', 'lapsed') and texts_removed_at is null`)
+    .where('updated_at', '<=', before)
+    .orderBy('updated_at')
+    .limit(limit)
+    .execute()
+  await removeProposals(bids.map(({ id }) => id))
+  return Math.max(jobs.length, bids.length)
+
+  async function removeProposals(ids: readonly string[]): Promise<void> {
+    for (const { id, proposal } of await selectRecords(db, 'job_bids', { id: ids }).execute()) {
+      await updateRecord(db, 'job_bids', { id }, { proposal: '', ...removed({ proposal }) })
+    }
   }
 }

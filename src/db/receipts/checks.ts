@@ -8,7 +8,7 @@ import { putRecord, selectRecords } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { onchainView } from './view.ts'
+import { onchainView } from './receipts.ts'
 
 export interface StoredBlock {
   readonly number: number

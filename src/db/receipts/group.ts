@@ -9,14 +9,14 @@ import type { AnswerRows } from '../guard.ts'
 import { insertRows, insertWholeRows } from '../insert-rows.ts'
 import { queueEntries } from '../log.ts'
 import type { QueuedEntry } from '../log.ts'
-import { lookUpHistories } from '../payer-history.ts'
-import type { HistoryLookup } from '../payer-history.ts'
+import { lookUpHistories } from '../reputation.ts'
+import type { HistoryLookup } from '../reputation.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { eachElement, engineOf } from '../statements.ts'
 import type { Engine } from '../statements.ts'
-import { loggedReceipt } from './record.ts'
-import type { NewReceipt } from './record.ts'
+import { loggedReceipt } from './receipts.ts'
+import type { NewReceipt } from './receipts.ts'
 
 export interface ReceiptLookup extends HistoryLookup {
   readonly submitter: string

@@ -1,13 +1,52 @@
 import { sql } from 'kysely'
 
-import { entriesOf } from '../../core/entries.ts'
+import { sha256Hex } from '../../auth/messages.ts'
+import { apiPrefix } from '../../contract/route.ts'
+import { receiptDetail } from '../../contract/schemas/receipt.ts'
+import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
+import { explorerUrl } from '../../core/chains.ts'
+import { entriesOf, present } from '../../core/entries.ts'
+import { toUsdc } from '../../core/money.ts'
 import { countList, isLater, newestFirst } from '../list-queries.ts'
 import type { RowList } from '../list-queries.ts'
+import type { QueuedEntry } from '../log.ts'
 import { queueEntries } from '../log.ts'
-import { toRow } from '../rows.ts'
+import { earnedBy } from '../reputation.ts'
+import { columnsExcept, columnsOf, toRow } from '../rows.ts'
+import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { foundColumns, loggedReceipt, receiptColumns } from './record.ts'
-import type { NewReceipt, ReceiptRecord } from './record.ts'
+
+export type Verification = RecordOf<'receipts'>['verification']
+export type OnchainState = RecordOf<'receipts'>['onchain']
+
+export interface ReceiptRecord extends Omit<RecordOf<'receipts'>, 'content' | 'onchainCheckedAt'> {
+  /** Absent before the first check. */
+  readonly check?: FoundOnchain
+}
+
+/** `content`: canonical JSON. */
+export type NewReceipt = Omit<RecordOf<'receipts'>, 'seq' | 'onchainCheckedAt'>
+
+export const foundColumns = columnsOf(
+  'receipt_checks',
+  'verdict',
+  'reason',
+  'block_number',
+  'block_hash',
+  'block_at',
+  'log_index',
+  'verdict_at',
+  'checked_at',
+)
+
+export type FoundOnchain = Pick<RecordOf<'receipt_checks'>, MemberOf<(typeof foundColumns)[number]>>
+
+/** Hashed as `content` of `GET /receipts/{id}`. */
+export function loggedReceipt({ id, content }: NewReceipt): QueuedEntry {
+  return { kind: 'receipt', id, sha256: sha256Hex(content) }
+}
+
+export const receiptColumns = columnsExcept('receipts', 'content', 'onchain_checked_at')
 
 /** Returns false if the content is already stored. */
 export async function insertReceipt(db: Db, receipt: NewReceipt): Promise<boolean> {
@@ -112,4 +151,73 @@ export async function receiptTotals(db: Db, before: ReceiptTotals | null): Promi
   const { added = 0, newest = 0, others = 0 } = rows[0] ?? {}
   const total = (before?.total ?? 0) + added
   return { total, verified: total - others, newestSeq: newest }
+}
+
+export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
+  const { chain, txHash } = record
+  const explorer = chain === null || txHash === null ? null : explorerUrl(chain, txHash)
+  return {
+    receipt_id: record.id,
+    rail: record.rail,
+    ...present({ chain, tx_hash: txHash, from_wallet: record.fromDisplay }),
+    to_wallet: record.toDisplay,
+    amount_usdc: toUsdc(record.amountMicroUsdc),
+    asset_symbol: record.assetSymbol,
+    occurred_at: record.occurredAt,
+    ...present({
+      summary: record.summary,
+      job_id: record.jobId,
+      evidence_url: record.evidenceUrl,
+    }),
+    kind: record.kind,
+    ...present({ platform: record.platform }),
+    verification: record.verification,
+    ...present({ verification_reason: record.verificationReason }),
+    onchain_verified: record.onchain === 'verified',
+    ...present({ onchain: record.check && onchainView(record.check) }),
+    accepted_at: record.acceptedAt,
+    ...present({ explorer_url: explorer }),
+    url: receiptUrl(siteUrl, record.id),
+  }
+}
+
+/** Payers and workers, for their names. */
+export function walletsOf(
+  records: readonly Pick<ReceiptRecord, 'fromWallet' | 'toWallet'>[],
+): readonly (string | null)[] {
+  return records.flatMap(({ fromWallet, toWallet }) => [fromWallet, toWallet])
+}
+
+export function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
+  return {
+    verdict: check.verdict,
+    ...present({
+      reason: check.reason,
+      block_number: check.blockNumber,
+      block_hash: check.blockHash,
+      block_at: check.blockAt,
+      log_index: check.logIndex,
+    }),
+    since: check.verdictAt,
+  }
+}
+
+export function receiptUrl(siteUrl: string, id: string): string {
+  return `${siteUrl}${apiPrefix}/receipts/${id}`
+}
+
+export async function receiptDetailOf(
+  db: Db,
+  id: string,
+  siteUrl: string,
+): Promise<Omit<ReceiptDetail, 'log'> | null> {
+  const record = await findReceipt(db, id)
+  if (record === null) return null
+  const content = receiptDetail.shape.content.parse(JSON.parse(await contentOfReceipt(db, id)))
+  return {
+    ...receiptView(record, siteUrl),
+    content,
+    rep_delta: await earnedBy(db, id),
+    ...present({ onchain_checked_at: record.check?.checkedAt }),
+  }
 }

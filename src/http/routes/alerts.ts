@@ -9,11 +9,9 @@ import {
 import type { ActionDeps } from '../../actions/deps.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
 import { isoTime, minuteMs, secondMs } from '../../core/time.ts'
-import { subscriptionsOf } from '../../db/alerts.ts'
-import type { SubscriptionRecord } from '../../db/alerts.ts'
+import { subscriptionsOf, alertEventOf, deliveriesOf } from '../../db/alerts.ts'
+import type { SubscriptionRecord, WebhookDelivery } from '../../db/alerts.ts'
 import { eventsSince } from '../../db/events.ts'
-import { alertEventOf, deliveriesOf } from '../../db/webhooks.ts'
-import type { WebhookDelivery } from '../../db/webhooks.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
 import { limitOf, sinceOf } from '../lists.ts'
 

@@ -1,8 +1,16 @@
 import type { ActionDeps } from '../../actions/deps.ts'
-import { acceptJob, deliverJob, deliveryView } from '../../actions/job-delivery.ts'
-import { loadJobContext } from '../../actions/job-write.ts'
-import type { JobContext } from '../../actions/job-write.ts'
-import { awardJob, bidOnJob, cancelJob, disputeJob, postJob } from '../../actions/jobs.ts'
+import {
+  acceptJob,
+  deliverJob,
+  deliveryView,
+  loadJobContext,
+  awardJob,
+  bidOnJob,
+  cancelJob,
+  disputeJob,
+  postJob,
+} from '../../actions/jobs.ts'
+import type { JobContext } from '../../actions/jobs.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
 import { issuerOf } from '../../auth/exchange-keys.ts'
 import { ApiError } from '../../contract/errors.ts'
@@ -10,8 +18,7 @@ import { deliverBody } from '../../contract/schemas/job.ts'
 import { present } from '../../core/entries.ts'
 import { statusAt } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
-import { bidRows, bidView } from '../../db/jobs/bids.ts'
-import { findJob, jobRows } from '../../db/jobs/jobs.ts'
+import { bidRows, bidView, findJob, jobRows } from '../../db/jobs/jobs.ts'
 import { jobDetailView, jobView } from '../../db/jobs/view.ts'
 import { findRecord } from '../../db/records.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'

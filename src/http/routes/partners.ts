@@ -1,17 +1,19 @@
 import { setAttestationEndpoint } from '../../actions/attestation.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { partnerAt } from '../../actions/partner-access.ts'
-import { signupPartner, updatePartner } from '../../actions/partner-profile.ts'
-import { oathView, ownPartnerView } from '../../actions/partner-view.ts'
-import { changeSubscription } from '../../actions/subscriptions/change.ts'
-import { cancelOwnSubscription } from '../../actions/subscriptions/free.ts'
+import {
+  signupPartner,
+  updatePartner,
+  oathView,
+  ownPartnerView,
+} from '../../actions/partner-profile.ts'
+import { changeSubscription, cancelOwnSubscription } from '../../actions/subscriptions/change.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { Partner } from '../../contract/schemas/partner.ts'
 import { HANDLE } from '../../core/partner.ts'
 import { lookAlikes } from '../../db/names.ts'
 import { oathRows } from '../../db/oaths.ts'
-import { findPartner } from '../../db/partners/partners.ts'
-import { partnerView } from '../../db/partners/record.ts'
+import { findPartner, partnerView } from '../../db/partners.ts'
 import type { Db } from '../../db/schema.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage } from '../lists.ts'

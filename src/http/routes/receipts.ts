@@ -6,8 +6,12 @@ import { canonicalize } from '../../core/canonical-json.ts'
 import { present } from '../../core/entries.ts'
 import { isoTime } from '../../core/time.ts'
 import { proofOf } from '../../db/log.ts'
-import { findReceipt, receiptRows } from '../../db/receipts/receipts.ts'
-import { receiptDetailOf, receiptView } from '../../db/receipts/view.ts'
+import {
+  findReceipt,
+  receiptRows,
+  receiptDetailOf,
+  receiptView,
+} from '../../db/receipts/receipts.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage, sinceOf, walletIdOf } from '../lists.ts'
 

@@ -12,8 +12,8 @@ import {
   reservePayment,
   settlePayment,
   submitPayment,
-} from '../../../src/db/payments/payments.ts'
-import type { NewPayment } from '../../../src/db/payments/record.ts'
+} from '../../../src/db/payments.ts'
+import type { NewPayment } from '../../../src/db/payments.ts'
 import { tempDatabase } from '../temp-database.ts'
 
 const now = '2026-11-21T06:00:00.000Z'

@@ -6,12 +6,12 @@
 import type { Expression, SqlBool } from 'kysely'
 import { sql } from 'kysely'
 
-import { isoTime, minuteMs, secondMs } from '../../core/time.ts'
-import { leaseTerms } from '../leases.ts'
-import { deleteRecords, findRecord, updateRecord, selectRecords } from '../records.ts'
-import { toRow } from '../rows.ts'
-import type { Db } from '../schema.ts'
-import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
+import { isoTime, minuteMs, secondMs } from '../core/time.ts'
+import { leaseTerms } from './leases.ts'
+import { deleteRecords, findRecord, updateRecord, selectRecords } from './records.ts'
+import { toRow } from './rows.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
+import type { Db } from './schema.ts'
 
 /** Longer than a purchase waits for its transfer. */
 const heldMs = minuteMs
@@ -225,4 +225,21 @@ export async function countPayments(db: Db, overdueBefore: number): Promise<Paym
       (select count(*) from payments where finality = 'undone') as undone
   `.execute(db)
   return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
+}
+
+export type PaymentRecord = RecordOf<'payments'>
+
+export type PaymentPurpose = PaymentRecord['purpose']
+
+/** Payer and nonce in lower case. */
+export type PaymentKey = Pick<PaymentRecord, 'chainId' | 'asset' | 'payer' | 'nonce'>
+
+export type NewPayment = Omit<NewRecordOf<'payments'>, 'state' | 'holder'> & {
+  readonly holder: string
+}
+
+export interface SettledIn {
+  readonly txHash: string
+  readonly blockNumber: number
+  readonly blockHash: string
 }
