@@ -14,7 +14,7 @@ export interface ListTotal {
   readonly total_is_exact?: false
 }
 
-export interface ListPage {
+export interface PageBounds {
   readonly limit: number
   /** The sequence number of the last row of the previous page. */
   readonly before: number | null
@@ -24,14 +24,14 @@ export interface ListPage {
 export interface RowList<Row> {
   /** A cursor is valid for the list of this name only. */
   readonly name: string
-  readonly read: (db: Db, page: ListPage) => Promise<readonly Row[]>
+  readonly read: (db: Db, page: PageBounds) => Promise<readonly Row[]>
   readonly count: (db: Db) => Promise<ListTotal>
 }
 
 /** @param order the column of the sequence number */
 export function newestFirst<DB, Tables extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, Tables, Row>,
-  { limit, before }: ListPage,
+  { limit, before }: PageBounds,
   order = 'seq',
 ) {
   const seq = sql.ref<number>(order)

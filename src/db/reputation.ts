@@ -21,7 +21,7 @@ import type { LedgerEntry, Standing } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
 import { toJsonText } from './json.ts'
 import { newestFirst } from './list-queries.ts'
-import type { ListPage } from './list-queries.ts'
+import type { PageBounds } from './list-queries.ts'
 import { queueEntries } from './log.ts'
 import type { QueuedEntry } from './log.ts'
 import { insertRecord, putRecord, selectRecords } from './records.ts'
@@ -235,7 +235,7 @@ export async function earnedBy(db: Db, receiptId: string): Promise<number> {
 export async function listEntries(
   db: Db,
   wallet: LedgerWallet,
-  page: ListPage,
+  page: PageBounds,
 ): Promise<readonly ReputationEntry[]> {
   const entries = selectRecords(db, 'reputation_ledger', { wallet: wallet.id })
   const rows = await newestFirst(entries, page).execute()
