@@ -7,23 +7,23 @@ import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
 import { findPartner, moveAttestation, partnerView } from '../db/partners.ts'
-import type { Attestation, PartnerRecord } from '../db/partners.ts'
+import type { AttestationBinding, PartnerRecord } from '../db/partners.ts'
 import { findRecord } from '../db/records.ts'
 import type { DbTransaction } from '../db/schema.ts'
-import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, CommittedRefusal, SignedProof, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, CommittedRefusal, SignedProof } from './idempotency.ts'
 import { partnerAt } from './partner-access.ts'
 import { writeRow } from './partner-write.ts'
 import { invalidField, verifySignedMessage } from './signed-body.ts'
+import type { IncomingWrite } from './signed-body.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
-export interface AttestationWrite {
+export interface AttestationWrite extends Pick<
+  IncomingWrite<AttestationBody>,
+  'body' | 'request' | 'admission'
+> {
   readonly handle: string
-  readonly body: AttestationBody
-  readonly request: WriteRequest
-  readonly admission: WalletAdmission
   readonly rawSha256: string
 }
 
@@ -49,16 +49,16 @@ export async function setAttestationEndpoint(
     if (partner.subscription.status === 'cancelled') {
       throw new ApiError('not_a_partner', 'The subscription is cancelled')
     }
-    const { attestation } = before ?? current
-    await requireRight(tx, { handle, attestation }, proof)
+    const seen = before ?? current
+    await requireRight(tx, seen, proof)
     await enforcePartnerWriteQuota(tx, deps, partner, nowMs)
-    return await bind(tx, write, proof, { before: attestation, current })
+    return await bind(tx, write, proof, { before: seen, current })
   })
 }
 
 async function requireRight(
   tx: DbTransaction,
-  { handle, attestation: { wallet: bound } }: Pick<PartnerRecord, 'handle' | 'attestation'>,
+  { handle, attestationWallet: bound }: PartnerRecord,
   { wallet }: SignedProof,
 ): Promise<void> {
   if (bound !== null) {
@@ -75,32 +75,34 @@ async function bind(
   tx: DbTransaction,
   { handle, body, request, rawSha256 }: AttestationWrite,
   proof: SignedProof,
-  { before, current }: { readonly before: Attestation; readonly current: PartnerRecord },
+  { before, current }: { readonly before: AttestationBinding; readonly current: PartnerRecord },
 ): Promise<OutcomeOf<'updateAttestationEndpoint'> | CommittedRefusal> {
   const { nowMs } = request
   const action = 'updateAttestationEndpoint'
   const written = { handle, nowMs, bodySha256: rawSha256, binding: 'statement' } as const
-  if (!isSame(current.attestation, before)) {
+  if (!isSame(current, before)) {
     await appendOath(tx, writeRow(proof, { ...written, action: `${action}.conflict` }))
     return { refused: new ApiError('conflict', 'Another request has changed the endpoint') }
   }
-  const { signedAt } = current.attestation
+  const { attestationSignedAt: signedAt } = current
   if (signedAt !== null && proof.timestampMs < Date.parse(signedAt)) {
     throw new ApiError('conflict', 'The stored endpoint was signed later than this one')
   }
   const oathSeq = await appendOath(tx, writeRow(proof, { ...written, action }))
   const record = await moveAttestation(tx, handle, before, {
-    wallet: proof.wallet.id,
-    url: body.url,
-    signatureSha256: sha256Hex(body.signature),
-    signedAt: isoTime(proof.timestampMs),
-    oathSeq,
-    now: isoTime(nowMs),
+    attestationWallet: proof.wallet.id,
+    attestationUrl: body.url,
+    attestationSignatureSha256: sha256Hex(body.signature),
+    attestationSignedAt: isoTime(proof.timestampMs),
+    attestationOathSeq: oathSeq,
+    updatedAt: isoTime(nowMs),
   })
   if (record === null) throw new Error('attestation binding changed within one transaction')
   return { status: 200, body: partnerView(partnerAt(record, nowMs)) }
 }
 
-function isSame(a: Attestation, b: Attestation): boolean {
-  return a.oathSeq === b.oathSeq && a.wallet === b.wallet
+function isSame(a: AttestationBinding, b: AttestationBinding): boolean {
+  return (
+    a.attestationOathSeq === b.attestationOathSeq && a.attestationWallet === b.attestationWallet
+  )
 }

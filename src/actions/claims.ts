@@ -15,19 +15,19 @@ import { redact } from '../core/redact.ts'
 import { isoTime, hourMs, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { parseWallet } from '../core/wallet.ts'
-import { countSends, countWrongTry, deleteOldCodes, putClaim } from '../db/claims.ts'
+import { countSends, deleteOldCodes } from '../db/claims.ts'
 import type { ClaimRecord, EmailSend } from '../db/claims.ts'
 import { rankOf } from '../db/leaderboard.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { receiptRows } from '../db/receipts/receipts.ts'
-import { findRecord, insertRecord, putRecord, updateRecord } from '../db/records.ts'
+import { deleteRecords, findRecord, insertRecord, putRecord, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce, priorAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
-import { oathRow, requireOath } from './oaths.ts'
+import { requireOath } from './oaths.ts'
 import { verifySignedBody, requireWallet } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
@@ -55,7 +55,7 @@ async function claimByWallet(
   const now = isoTime(request.nowMs)
   const recordSigned = async (tx: Db): Promise<void> => {
     await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
-    await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
+    await appendOath(tx, { ...oath, action: 'claimSpot', createdAt: now })
   }
   if (email !== undefined) {
     return await sendClaimCode(deps, write, { ...body, email }, { proof, recordSigned })
@@ -63,14 +63,9 @@ async function claimByWallet(
   return await commitOnce(deps, request, [proof], async (tx) => {
     const before = await requireNoSignedClaim(tx, proof.wallet)
     await recordSigned(tx)
-    return await recordClaim(tx, deps.site.url, {
-      wallet: proof.wallet,
-      method: 'wallet',
-      displayName: body.display_name,
-      emailHash: null,
-      now,
-      ...(before === null ? {} : { replaced: before.id }),
-    })
+    const facts = { displayName: body.display_name, emailHash: null, claimedAt: now }
+    const claim = { wallet: proof.wallet.id, method: 'wallet', ...facts } as const
+    return await recordClaim(tx, deps.site.url, claim, before)
   })
 }
 
@@ -89,7 +84,7 @@ const MAX_TRIES = 5
  * Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. `signed`: the
  * wallet has signed the claim.
  */
-export async function sendClaimCode(
+async function sendClaimCode(
   deps: ActionDeps,
   { request, fingerprint }: Pick<IncomingWrite<ClaimBody>, 'request' | 'fingerprint'>,
   body: EmailClaimBody,
@@ -144,7 +139,7 @@ export async function sendClaimCode(
   })
 }
 
-export async function claimWithCode(
+async function claimWithCode(
   deps: ActionDeps,
   body: EmailCodeBody,
   request: WriteRequest,
@@ -159,7 +154,7 @@ export async function claimWithCode(
       return { refused: new ApiError('code_invalid') }
     }
     if (emailCode.codeHash !== codeHash) {
-      await countWrongTry(tx, emailHash)
+      await updateRecord(tx, 'email_codes', { emailHash }, { tries: emailCode.tries + 1 })
       return { refused: new ApiError('code_invalid') }
     }
     const made = await findRecord(tx, 'claims', { emailHash })
@@ -172,19 +167,20 @@ export async function claimWithCode(
     if (signed === 0) await requireUnprovenWallet(tx, wallet)
     const before = wallet === null ? null : await requireNoSignedClaim(tx, wallet)
     await updateRecord(tx, 'email_codes', { emailHash }, { used: 1 })
-    return await recordClaim(tx, deps.site.url, {
-      wallet,
-      method: signed === 1 ? 'wallet' : 'email',
+    const method = signed === 1 ? 'wallet' : 'email'
+    const claim = {
+      wallet: emailCode.wallet,
+      method,
       displayName,
       emailHash,
-      now,
-      ...(before === null ? {} : { replaced: before.id }),
-    })
+      claimedAt: now,
+    } as const
+    return await recordClaim(tx, deps.site.url, claim, before)
   })
 }
 
 /** Returns the e-mail claim of the wallet, if any. @throws ApiError `spot_claimed` for a claim that its key has signed */
-export async function requireNoSignedClaim(tx: Db, wallet: Wallet): Promise<ClaimRecord | null> {
+async function requireNoSignedClaim(tx: Db, wallet: Wallet): Promise<ClaimRecord | null> {
   const claim = await findRecord(tx, 'claims', { wallet: wallet.id })
   if (claim?.method !== 'wallet') return claim
   throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
@@ -277,22 +273,23 @@ function sixDigits(random: Pick<Random, 'bytes'>): string {
   return String(Buffer.from(random.bytes(6)).readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
 }
 
-/** Stores a claim with its name and returns its answer. The name of an e-mail claim is never published. */
-export async function recordClaim(
+/** Stores a claim in place of `before`, and returns its answer. The name of an e-mail claim is never published. */
+async function recordClaim(
   tx: Db,
   siteUrl: string,
-  claim: Parameters<typeof putClaim>[1],
+  claim: Omit<ClaimRecord, 'id'>,
+  before: ClaimRecord | null,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const { wallet, method, displayName, now } = claim
-  await putClaim(tx, claim)
+  const { wallet, method, displayName: name, claimedAt: now } = claim
+  if (before !== null) await deleteRecords(tx, 'claims', { id: before.id })
+  await insertRecord(tx, 'claims', claim)
   if (wallet !== null && method === 'wallet') {
-    await putName(tx, { wallet: wallet.id, kind: 'claim', name: displayName, now })
+    await putName(tx, { wallet, kind: 'claim', name, now })
   }
-  const stored = { wallet: wallet?.id ?? null, method, displayName, claimedAt: now }
-  return await claimAnswer(tx, siteUrl, stored, 201)
+  return await claimAnswer(tx, siteUrl, claim, 201)
 }
 
-export async function claimAnswer(
+async function claimAnswer(
   tx: Db,
   siteUrl: string,
   { wallet, method, displayName, claimedAt }: Omit<ClaimRecord, 'id' | 'emailHash'>,

@@ -20,11 +20,26 @@ export interface InstalledDeps {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  readonly site: SiteDeps
+  readonly site: {
+    /** Without a trailing slash. */
+    readonly url: string
+    /** Replaces `<service>` in every signed message. */
+    readonly serviceName: string
+    readonly isDemo: boolean
+  }
   readonly reference: () => Reference
-  readonly signatures: SignatureDeps
+  readonly signatures: {
+    /** The chain that verifies contract wallets of a kind; undefined if there is none. */
+    readonly walletChain: (kind: WalletKind) => WalletChain | undefined
+    /** Verifies signatures off the event loop. */
+    readonly check: CheckSignature
+  }
   readonly keys: KeyDeps
-  readonly ledgerLog: PublicLogDeps
+  readonly ledgerLog: {
+    /** Signs promises that a receipt will be in the log. */
+    readonly signer: NoteSigner
+    readonly witnesses: WitnessPolicy
+  }
   readonly outbound: OutboundDeps
   readonly payments: Payments
   /** Requests an early build, so that public documents show the committed change. */
@@ -35,21 +50,6 @@ export interface ActionDeps extends InstalledDeps {
   readonly outboundLimits: OutboundConcurrency
 }
 
-export interface SiteDeps {
-  /** Without a trailing slash. */
-  readonly url: string
-  /** Replaces `<service>` in every signed message. */
-  readonly serviceName: string
-  readonly isDemo: boolean
-}
-
-export interface SignatureDeps {
-  /** The chain that verifies contract wallets of a kind; undefined if there is none. */
-  readonly walletChain: (kind: WalletKind) => WalletChain | undefined
-  /** Verifies signatures off the event loop. */
-  readonly check: CheckSignature
-}
-
 export interface KeyDeps {
   /** Hex HMAC. Without the key, stored values can be compared but not guessed. */
   readonly hash: KeyedHash
@@ -57,12 +57,6 @@ export interface KeyDeps {
   readonly exchange: () => ExchangeKeys
   /** Signs answers that state facts of the ledger. */
   readonly answers: () => Signer
-}
-
-export interface PublicLogDeps {
-  /** Signs promises that a receipt will be in the log. */
-  readonly signer: NoteSigner
-  readonly witnesses: WitnessPolicy
 }
 
 export interface OutboundDeps {

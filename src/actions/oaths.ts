@@ -7,14 +7,7 @@ import type { ActionDeps } from './deps.ts'
 import type { OathKind } from './reference.ts'
 import { requireSignature, requireWallet } from './signed-body.ts'
 
-export interface SwornOath {
-  readonly kind: OathKind
-  readonly version: number
-  readonly wallet: string
-  readonly messageSha256: string
-  readonly signatureSha256: string
-  readonly bodySha256: string
-}
+export type SwornOath = Omit<NewOathRow, 'handle' | 'action' | 'createdAt'>
 
 /** @throws ApiError 401 for an oath that the wallet has not signed, 503 if its chain is unreachable */
 export async function requireOath(
@@ -37,28 +30,11 @@ export async function requireOath(
   await requireSignature(deps, { message, signature, wallet }, costs, 'oath_signature: ')
   return {
     kind,
-    version: text.version,
+    oathVersion: text.version,
     wallet: wallet.id,
     messageSha256: sha256Hex(message),
     signatureSha256: sha256Hex(signature),
     bodySha256: bodySha256(json),
-  }
-}
-
-export function oathRow(
-  oath: SwornOath,
-  at: { readonly action: string; readonly handle: string | null; readonly now: string },
-): NewOathRow {
-  return {
-    kind: oath.kind,
-    oathVersion: oath.version,
-    wallet: oath.wallet,
-    handle: at.handle,
-    action: at.action,
-    messageSha256: oath.messageSha256,
-    signatureSha256: oath.signatureSha256,
-    bodySha256: oath.bodySha256,
     binding: 'statement',
-    createdAt: at.now,
   }
 }

@@ -24,7 +24,7 @@ import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
-import { oathRow, requireOath } from './oaths.ts'
+import { requireOath } from './oaths.ts'
 import type { SwornOath } from './oaths.ts'
 import { partnerAt, tierOf } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
@@ -54,7 +54,7 @@ export async function signupPartner(
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
     await requireFree(tx, body.handle, proof.wallet)
     await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
-    const at = { action: 'signupPartner', handle: body.handle, now }
+    const at = { action: 'signupPartner', handle: body.handle, createdAt: now }
     const record = await insertPartner(tx, {
       handle: body.handle,
       wallet: proof.wallet,
@@ -67,7 +67,7 @@ export async function signupPartner(
       tier: body.tier,
       status: newSubscription(body.tier, request.nowMs).status,
       oathSignedAt: isoTime(oathProof.timestampMs),
-      oathSeq: await appendOath(tx, oathRow(oath, at)),
+      oathSeq: await appendOath(tx, { ...oath, ...at }),
       now,
     })
     const name = body.display_name

@@ -13,7 +13,7 @@ import { findWorker, putWorker } from '../db/workers.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { oathRow, requireOath } from './oaths.ts'
+import { requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
 import { requirePublicKey, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
@@ -62,7 +62,7 @@ export async function registerWorker(
     })
     await queueEntries(tx, change)
     if (oath !== null) {
-      await appendOath(tx, oathRow(oath, { action: 'registerWorker', handle: null, now }))
+      await appendOath(tx, { ...oath, action: 'registerWorker', createdAt: now })
     }
     const name = body.display_name ?? null
     await putName(tx, { wallet: proof.wallet.id, kind: 'worker', name, now })

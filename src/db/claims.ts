@@ -1,40 +1,8 @@
-import type { Wallet } from '../core/wallet.ts'
-import { countRows, deleteRecords, insertRecord } from './records.ts'
+import { countRows } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type ClaimRecord = RecordOf<'claims'>
-
-/** Deletes `replaced`, an earlier claim of the same wallet. */
-export async function putClaim(
-  db: Db,
-  claim: {
-    readonly wallet: Wallet | null
-    readonly displayName: string
-    readonly method: ClaimRecord['method']
-    readonly emailHash: string | null
-    readonly now: string
-    readonly replaced?: number
-  },
-): Promise<void> {
-  const { wallet, displayName, method, emailHash, now, replaced } = claim
-  if (replaced !== undefined) await deleteRecords(db, 'claims', { id: replaced })
-  await insertRecord(db, 'claims', {
-    wallet: wallet?.id ?? null,
-    displayName,
-    method,
-    emailHash,
-    claimedAt: now,
-  })
-}
-
-export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
-  await db
-    .updateTable('email_codes')
-    .set((eb) => ({ tries: eb('tries', '+', 1) }))
-    .where('email_hash', '=', emailHash)
-    .execute()
-}
 
 /** Keyed hashes of the address that receives a code and of the requesting network; `rangeHash` is null for IPv4. */
 export type EmailSend = Pick<RecordOf<'email_sends'>, 'emailHash' | 'remoteHash' | 'rangeHash'>

@@ -1,22 +1,12 @@
 import type { Partner } from '../contract/schemas/partner.ts'
 import { present } from '../core/entries.ts'
-import type { PartnerSubscription, TierName } from '../core/partner.ts'
+import type { PartnerSubscription } from '../core/partner.ts'
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { countRows, findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
-import type { RecordOf } from './rows.ts'
+import type { ChangesOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
-
-export interface Attestation {
-  /** Wallet `id`; null without a binding. */
-  readonly wallet: string | null
-  readonly url: string | null
-  readonly signatureSha256: string | null
-  readonly signedAt: string | null
-  /** The oath history row of the last change. */
-  readonly oathSeq: number
-}
 
 export interface PartnerProfile extends Pick<
   RecordOf<'partners'>,
@@ -25,13 +15,10 @@ export interface PartnerProfile extends Pick<
   readonly requireBodySignature: boolean
 }
 
-export interface PartnerRecord
-  extends
-    PartnerProfile,
-    Pick<RecordOf<'partners'>, 'handle' | 'wallet' | 'display' | 'oathSignedAt' | 'createdAt'> {
+export interface PartnerRecord extends Omit<RecordOf<'partners'>, 'requireBodySignature'> {
+  readonly requireBodySignature: boolean
   /** As last written; `subscriptionAt` gives its state at a time. */
   readonly subscription: PartnerSubscription
-  readonly attestation: Attestation
 }
 
 export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
@@ -47,18 +34,11 @@ export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
       rateMicroUsdc,
       onExpiry,
     },
-    attestation: {
-      wallet: row.attestationWallet,
-      url: row.attestationUrl,
-      signatureSha256: row.attestationSignatureSha256,
-      signedAt: row.attestationSignedAt,
-      oathSeq: row.attestationOathSeq,
-    },
   }
 }
 
 export function partnerView(partner: PartnerRecord): Partner {
-  const { attestation, subscription } = partner
+  const { subscription } = partner
   return {
     handle: partner.handle,
     display_name: partner.displayName,
@@ -67,9 +47,9 @@ export function partnerView(partner: PartnerRecord): Partner {
     status: subscription.status,
     skills: [...partner.skills],
     ...present({ website: partner.website, bio_short: partner.bioShort }),
-    attestation_endpoint_url: attestation.url,
-    attestation_signature_sha256: attestation.signatureSha256,
-    attestation_signed_at: attestation.signedAt,
+    attestation_endpoint_url: partner.attestationUrl,
+    attestation_signature_sha256: partner.attestationSignatureSha256,
+    attestation_signed_at: partner.attestationSignedAt,
     oath_signed_at: partner.oathSignedAt,
     created_at: partner.createdAt,
   }
@@ -93,13 +73,11 @@ export async function newestPartners(db: Db, limit: number): Promise<readonly Pa
   return (await newest.execute()).map(toPartner)
 }
 
-export interface NewPartner extends PartnerProfile {
-  readonly handle: string
+export interface NewPartner
+  extends
+    PartnerProfile,
+    Pick<RecordOf<'partners'>, 'handle' | 'email' | 'tier' | 'status' | 'oathSignedAt'> {
   readonly wallet: Wallet
-  readonly email: string | null
-  readonly tier: TierName
-  readonly status: PartnerSubscription['status']
-  readonly oathSignedAt: string
   /** The row of the partner oath. Its wallet is the first one bound to the endpoint. */
   readonly oathSeq: number
   readonly now: string
@@ -151,26 +129,18 @@ function profileFacts(profile: PartnerProfile) {
   return { displayName, website, bioShort, skills, requireBodySignature }
 }
 
+/** The wallet that may change the endpoint, if any, and the oath history row of the last change. */
+export type AttestationBinding = Pick<PartnerRecord, 'attestationWallet' | 'attestationOathSeq'>
+
 /** Compare-and-set on `before`; null if another write came first. */
 export async function moveAttestation(
   db: Db,
   handle: string,
-  before: Attestation,
-  after: Attestation & { readonly now: string },
+  { attestationWallet, attestationOathSeq }: AttestationBinding,
+  changes: AttestationBinding & ChangesOf<'partners'>,
 ): Promise<PartnerRecord | null> {
-  const isMoved = await updateRecord(
-    db,
-    'partners',
-    { handle, attestationOathSeq: before.oathSeq, attestationWallet: before.wallet },
-    {
-      attestationWallet: after.wallet,
-      attestationUrl: after.url,
-      attestationSignatureSha256: after.signatureSha256,
-      attestationSignedAt: after.signedAt,
-      attestationOathSeq: after.oathSeq,
-      updatedAt: after.now,
-    },
-  )
+  const before = { handle, attestationWallet, attestationOathSeq }
+  const isMoved = await updateRecord(db, 'partners', before, changes)
   return isMoved ? await findPartner(db, { handle }) : null
 }
 

@@ -4,9 +4,9 @@ import { gatherCommunity } from '../../builder/world/community.ts'
 import type { CommunityMemory } from '../../builder/world/community.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { putClaim } from '../../src/db/claims.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { NewReceipt } from '../../src/db/receipts/receipts.ts'
+import { insertRecord } from '../../src/db/records.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { onPostgres } from '../support/new-database.ts'
@@ -85,12 +85,12 @@ test('the leaderboard names claimed and registered workers and omits workers wit
   await accept(receipt('own', 'carol', { from: parseWallet(evmWallet('carol').address) }))
   await accept(receipt('self-signed', 'dave', { kind: 'signed', verification: 'unverified' }))
   await database.write((tx) =>
-    putClaim(tx, {
-      wallet: bob,
+    insertRecord(tx, 'claims', {
+      wallet: bob.id,
       displayName: 'Bob',
       method: 'wallet',
       emailHash: null,
-      now: isoTime(startMs),
+      claimedAt: isoTime(startMs),
     }),
   )
   const { leaderboard } = await gather()

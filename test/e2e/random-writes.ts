@@ -9,7 +9,6 @@ import { stateOf, toStateRow, toStored } from '../../builder/world/stored-rails.
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { PERIOD_MS, extended } from '../../src/core/partner.ts'
 import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'
-import { putClaim } from '../../src/db/claims.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { decideProposal } from '../../src/db/feedback.ts'
 import { closeFlag, openFlag } from '../../src/db/flags.ts'
@@ -26,8 +25,8 @@ import {
 import type { PartnerRecord } from '../../src/db/partners.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
-/** One write of every kind that changes published documents. */
 import { insertRecord } from '../../src/db/records.ts'
+/** One write of every kind that changes published documents. */
 import { grantReceipt } from '../../src/db/reputation.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import type { Database } from '../../src/db/schema.ts'
@@ -200,12 +199,12 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
       await putName(tx, { wallet: wallet((n + 1) % 3).id, kind: 'worker', name: '0rion', now })
     },
     claim: (tx, n, nowMs) =>
-      putClaim(tx, {
-        wallet: wallet(1000 + n),
+      insertRecord(tx, 'claims', {
+        wallet: wallet(1000 + n).id,
         displayName: `Claim ${n}`,
         method: 'wallet',
         emailHash: null,
-        now: isoTime(nowMs),
+        claimedAt: isoTime(nowMs),
       }),
     'partner who signs up': (tx, n, nowMs) =>
       insertTestPartner(tx, { handle: `partner-${n}`, wallet: wallet(2000 + n) }, nowMs),
@@ -214,11 +213,13 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
       await updateProfile(tx, handle, { ...profile, bioShort: `Words ${n}.`, now: isoTime(nowMs) })
     },
     'endpoint of a partner': async (tx, n, nowMs) => {
-      const { handle, attestation } = await partner(tx, nowMs)
-      await moveAttestation(tx, handle, attestation, {
-        ...attestation,
-        url: `https://partner.example/${n}`,
-        now: isoTime(nowMs),
+      const found = await partner(tx, nowMs)
+      const { attestationWallet, attestationOathSeq } = found
+      await moveAttestation(tx, found.handle, found, {
+        attestationWallet,
+        attestationOathSeq,
+        attestationUrl: `https://partner.example/${n}`,
+        updatedAt: isoTime(nowMs),
       })
     },
     'tier of a partner': async (tx, n, nowMs) => {

@@ -80,7 +80,7 @@ export async function setTier(session: Session, input: Input): Promise<number> {
 }
 
 function view(partner: PartnerRecord) {
-  const { handle, display, subscription, attestation } = partner
+  const { handle, display, subscription, attestationWallet } = partner
   const { tier, status, renewsAtMs } = subscription
   return {
     handle,
@@ -88,7 +88,7 @@ function view(partner: PartnerRecord) {
     tier,
     status,
     renews_at: renewsAtMs === null ? null : isoTime(renewsAtMs),
-    attestation_wallet: attestation.wallet,
-    attestation_url: attestation.url,
+    attestation_wallet: attestationWallet,
+    attestation_url: partner.attestationUrl,
   }
 }
