@@ -1,3 +1,4 @@
+/** Stores the verdicts on the receipts of a transaction, with reputation, flags and events. */
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../../src/core/deps.ts'
@@ -6,7 +7,6 @@ import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import { receiptsOfTransaction, saveCheck } from '../../src/db/receipts/checks.ts'
 import type { ReceiptCheck, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipts/checks.ts'
-/** Stores the verdicts on the receipts of a transaction, with reputation, flags and events. */
 import { deleteRecords, updateRecord } from '../../src/db/records.ts'
 import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'

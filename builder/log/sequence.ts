@@ -1,3 +1,4 @@
+/** Assigns queued entries their index in the log. */
 import { isDeepStrictEqual } from 'node:util'
 
 import type { NoteSigner } from '../../src/auth/notes.ts'
@@ -18,7 +19,6 @@ import {
   queuedEntries,
   tilesIn,
 } from '../../src/db/log.ts'
-/** Assigns queued entries their index in the log. */
 import { deleteRecords, putRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
 

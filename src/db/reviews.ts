@@ -1,6 +1,6 @@
+/** Receipts whose reputation is due for the check 14 or 60 days after it began to count. */
 import { sql } from 'kysely'
 
-/** Receipts whose reputation is due for the check 14 or 60 days after it began to count. */
 import { checkedEntries } from '../core/reputation/entries.ts'
 import type { Finding } from '../core/reputation/entries.ts'
 import { quarterOf, strangers } from '../core/reputation/formula.ts'

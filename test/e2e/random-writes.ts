@@ -1,3 +1,4 @@
+/** One write of every kind that changes published documents. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -26,7 +27,6 @@ import type { PartnerRecord } from '../../src/db/partners.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import { insertRecord } from '../../src/db/records.ts'
-/** One write of every kind that changes published documents. */
 import { grantReceipt } from '../../src/db/reputation.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import type { Database } from '../../src/db/schema.ts'

@@ -1,3 +1,4 @@
+/** Effects of a settled subscription payment: the paid time, the oath history and the stored answers for repeats. */
 import { z } from 'zod'
 
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
@@ -11,7 +12,6 @@ import { toJsonText } from '../../db/json.ts'
 import { appendOath } from '../../db/oaths.ts'
 import { findPartner, changeByPayment, setSubscription } from '../../db/partners.ts'
 import type { PaymentRecord } from '../../db/payments.ts'
-/** Effects of a settled subscription payment: the paid time, the oath history and the stored answers for repeats. */
 import { insertRecord } from '../../db/records.ts'
 import type { DbTransaction } from '../../db/schema.ts'
 import type { InstalledDeps } from '../deps.ts'

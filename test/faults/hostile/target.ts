@@ -1,3 +1,4 @@
+/** The service under attack: with published documents, partners, payments and rows of every kind. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,6 @@ import { handClock, publicDir, startService } from '../../support/http-service.t
 import type { Service } from '../../support/http-service.ts'
 import { makePartner, partnerClient } from '../../support/partners.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../../support/receipts.ts'
-/** The service under attack: with published documents, partners, payments and rows of every kind. */
 import { documentsOf } from '../../support/site.ts'
 import { startUsdcChain } from '../../support/usdc-chain.ts'
 import {
