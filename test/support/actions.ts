@@ -29,6 +29,8 @@ export type ActionChanges = Partial<Omit<InstalledDeps, Area>> & {
   readonly [K in Area]?: Partial<InstalledDeps[K]>
 }
 
+let reference: ReturnType<typeof loadReference> | undefined
+
 /** Dependencies of actions, with a real database and the authored files. */
 export async function testActions(given: {
   readonly clock: Clock
@@ -40,7 +42,8 @@ export async function testActions(given: {
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
   const url = await (folder === null ? databaseAt(databasePath ?? '') : newDatabaseIn(folder))
   const database = await openDatabase({ url })
-  const reference = await loadReference('data')
+  reference ??= loadReference('data')
+  const authored = await reference
   const newKey = () => {
     const key = randomBytes(32)
     neverLogKey(key)
@@ -60,7 +63,7 @@ export async function testActions(given: {
     clock,
     random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
     log,
-    reference: () => reference,
+    reference: () => authored,
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {
       nudges += 1

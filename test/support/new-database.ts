@@ -19,15 +19,17 @@ export function sqliteOnly(reason: string, name: string, run: () => void | Promi
 let emptyFile: Promise<Buffer> | null = null
 let template: Promise<string> | null = null
 
-/**
- * Returns the URL of a new database without rows: a copy, since creating all tables takes longer than most tests. The copy is
- * in `folder`, or with TEST_ENGINE=postgres on the server of the run.
- */
+/** Writes a SQLite database without rows: a copy, since creating all tables takes longer than most tests. */
+export async function writeEmptyDatabase(path: string): Promise<void> {
+  emptyFile ??= createEmptyFile()
+  writeFileSync(path, await emptyFile)
+}
+
+/** Returns the URL of a new database without rows, in `folder`, or with TEST_ENGINE=postgres on the server of the run. */
 export async function newDatabaseIn(folder: string): Promise<string> {
   if (onPostgres) return await newPostgresDatabase()
-  emptyFile ??= createEmptyFile()
   const path = join(folder, 'ledger.db')
-  writeFileSync(path, await emptyFile)
+  await writeEmptyDatabase(path)
   return path
 }
 

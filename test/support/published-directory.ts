@@ -1,5 +1,5 @@
 /** A public directory and its database, which names the current set. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import { publish } from '../../builder/publish/publish.ts'
@@ -12,6 +12,7 @@ import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { filesBelow } from '../../src/files/readable-files.ts'
 import { createSetSource } from '../../src/http/published-sets.ts'
+import { writeEmptyDatabase } from './new-database.ts'
 
 export const noFacts: PublishedFacts = {
   sha256: '0'.repeat(64),
@@ -21,7 +22,9 @@ export const noFacts: PublishedFacts = {
 /** The database is next to the directory, so that other processes find it. */
 export async function publishedDirectory(publicDir: string) {
   mkdirSync(dirname(publicDir), { recursive: true })
-  const database = await openDatabase({ url: `${publicDir}.db` })
+  const path = `${publicDir}.db`
+  if (!existsSync(path)) await writeEmptyDatabase(path)
+  const database = await openDatabase({ url: path })
   const startStore = (step: Pick<PublishOptions, 'beforeStep'> = {}) =>
     createDirectory({ publicDir, fence: 1, check: () => Promise.resolve(), ...step })
   const store = startStore()
