@@ -2,6 +2,7 @@
 import { afterAll, beforeAll } from 'vitest'
 import { z } from 'zod'
 
+import { pathOf } from '../../src/contract/routes.ts'
 import type { EdgeOptions } from '../support/edge.ts'
 import { filledByHook } from '../support/filled-by-hook.ts'
 import { sampleDocuments, jsonDocument, publicDir, startService } from '../support/http-service.ts'
@@ -9,7 +10,9 @@ import type { Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import type { ServerProcess } from '../support/server-process.ts'
+import { documentsOf } from '../support/site.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { smallWorld } from '../support/world.ts'
 
 allowSlowTests('starts servers of the deploy notes')
 
@@ -27,13 +30,21 @@ export const echoed = z.object({
 export const premium = '/api/v1/arbitrage/premium'
 export const cacheableError = '/cacheable-error'
 
+/** The documents from which the service computes other answers. */
+const valid = new Set(
+  (['listRails', 'listHonestyFlags', 'listOpportunities', 'getStatsLive'] as const).map((name) =>
+    pathOf(name),
+  ),
+)
+
 /** Starts the service and an edge before the first test of the file. */
 export function useEdge(start: (options: EdgeOptions) => Promise<ServerProcess>) {
   const origin = filledByHook<{ service: Service; edge: ServerProcess }>()
   beforeAll(async () => {
     const published = await publicDir()
     await published.publish([
-      ...sampleDocuments,
+      ...sampleDocuments.filter(({ path }) => !valid.has(path)),
+      ...documentsOf(smallWorld()).filter(({ path }) => valid.has(path)),
       jsonDocument(shortLived, { fresh: 'for a second' }, 1),
       jsonDocument(neverRead, { rail: 'never-read', filler: 'figures '.repeat(200) }),
     ])

@@ -37,7 +37,21 @@ export async function send(
   const hasHost = lines.some((line) => line.toLowerCase().startsWith('host'))
   const all = [...(hasHost ? [] : ['Host: ledger.test']), ...lines, 'Connection: close']
   const text = `${requestLine} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n${body}`
-  return parseAnswer(await exchange(address, Buffer.from(text, 'latin1')))
+  const answer = parseAnswer(await exchange(address, Buffer.from(text, 'latin1')))
+  const isChunked = answer.headers.get('transfer-encoding') === 'chunked'
+  return isChunked ? { ...answer, body: unchunked(answer.body).body } : answer
+}
+
+/** Joins the chunks of a body; `end` is the place after the last one. */
+export function unchunked(bytes: Buffer): { readonly body: Buffer; readonly end: number } {
+  const parts: Buffer[] = []
+  for (let at = 0; ;) {
+    const start = bytes.indexOf('\r\n', at) + 2
+    const size = Number.parseInt(bytes.toString('latin1', at, start), 16)
+    at = start + size + 2
+    if (!(size > 0)) return { body: Buffer.concat(parts), end: at }
+    parts.push(bytes.subarray(start, start + size))
+  }
 }
 
 /** Parses the first response; its body is everything after the headers. */

@@ -1,7 +1,7 @@
 /** Sends raw bytes over a new connection, and parses the answers. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { open, parseAnswer, received } from '../../support/raw-http.ts'
+import { open, parseAnswer, received, unchunked } from '../../support/raw-http.ts'
 import type { Address, RawAnswer } from '../../support/raw-http.ts'
 
 /**
@@ -29,17 +29,6 @@ export function answersOf(bytes: Buffer): readonly RawAnswer[] {
     rest = answer.body.subarray(end)
   }
   return answers
-}
-
-function unchunked(bytes: Buffer): { readonly body: Buffer; readonly end: number } {
-  const parts: Buffer[] = []
-  for (let at = 0; ;) {
-    const start = bytes.indexOf('\r\n', at) + 2
-    const size = Number.parseInt(bytes.toString('latin1', at, start), 16)
-    at = start + size + 2
-    if (!(size > 0)) return { body: Buffer.concat(parts), end: at }
-    parts.push(bytes.subarray(start, start + size))
-  }
 }
 
 /** The decoded text of an answer; empty for HEAD. */
