@@ -55,8 +55,10 @@ export function removalOf(rail: string, from: string, to: string): string | null
 
 export function inventHistory(demo: DemoRail, nowMs: number): History {
   const [payments, transfers]: [Payment[], Payment[]] = [[], []]
+  // From a full hour, so that sums of hours do not depend on the minute of the start.
+  const hourStartMs = Math.floor(nowMs / hourMs) * hourMs
   for (let day = firstDay; day >= 0; day -= 1) {
-    const today = inventDay(demo, day, nowMs - (day + 1) * dayMs)
+    const today = inventDay(demo, day, hourStartMs - (day + 1) * dayMs)
     payments.push(...today)
     transfers.push(...transfersOf(demo, day, today))
   }
@@ -100,7 +102,7 @@ function inventDay(demo: DemoRail, day: number, startMs: number): readonly Payme
   const payee = () =>
     worker(acts.has('star') && noise() < 0.985 ? 0 : Math.floor(trade.workers * noise() ** 1.5))
   for (let at = 0; at < count; at += 1) {
-    const hour = acts.has('burst') ? 9 + 1.9 * noise() : 24 * noise()
+    const hour = acts.has('burst') ? 9 + 0.9 * noise() : 24 * noise()
     const [from, to] = [payer(), payee()]
     const usdc = trade.usdc * (0.5 + noise())
     const fate = noise()
