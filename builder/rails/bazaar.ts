@@ -13,7 +13,7 @@ const page = z
   .object({ items: z.array(z.unknown()), pagination: z.object({ total: countField }) })
   .transform(({ items, pagination: { total } }) => ({ items, total }))
 
-/** Sellers write the entries: null stands for one that cannot be read. @throws SourceError if the list is incomplete */
+/** Entries come from sellers; null stands for an unreadable one. @throws SourceError if the list is incomplete */
 export async function readResources<Shape extends z.ZodType<{ readonly resource: string }>>(
   ctx: AdapterContext,
   shape: Shape,

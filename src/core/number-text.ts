@@ -19,7 +19,7 @@ function withNoun(digits: string, count: number, noun: string): string {
   return `${digits} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** With a capital first letter. */
+/** Capitalizes the first letter. */
 export function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

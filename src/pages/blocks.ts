@@ -1,4 +1,5 @@
 /** Blocks of a page in both forms. A Markdown block has no final line break. */
+import type { Receipt } from '../contract/schemas/receipt.ts'
 import { inline, link, longestBacktickRun, renderInline, strong } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -263,12 +264,16 @@ export function verifyBox(documentPath: string, label = documentPath): HtmlAndMa
 }
 
 /** For a receipt without a signed document: checks its id and its own signature. */
-export function verifyReceiptBox(receiptId: string, isLogged: boolean): HtmlAndMarkdown {
-  const about =
-    'Computes the id from the content, checks the signature of the worker, and follows the proof to the signed root of the log. For the payment, see its transaction.'
+export function verifyReceiptBox(
+  { receipt_id: id, kind }: Pick<Receipt, 'kind' | 'receipt_id'>,
+  isLogged: boolean,
+): HtmlAndMarkdown {
+  // The ledger checked the signature of a platform when it accepted the receipt.
+  const checked = kind === 'signed' ? ', checks the signature of the worker,' : ''
+  const about = `Computes the id from the content${checked} and follows the proof to the signed root of the log. For the payment, see its transaction.`
   return {
     html: checkBox(
-      html`data-verify-receipt="${receiptId}" data-logged="${isLogged ? 'yes' : 'no'}"`,
+      html`data-verify-receipt="${id}" data-logged="${isLogged ? 'yes' : 'no'}"`,
       'Check in this browser',
       about,
     ),

@@ -124,7 +124,7 @@ function answer(chosen: readonly Rail[]): Inline {
   ]
 }
 
-/** A title of several rows if it has no cell. */
+/** Without `cell`: the title of the rows below. */
 type Row = readonly [label: string, cell?: (view: Rail) => TableCell | Inline]
 
 function comparison(chosen: readonly Rail[], { flags, nowMs }: Listed): HtmlAndMarkdown {

@@ -150,7 +150,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
           logStep(id, logIndex),
           paymentStep(receipt, issuer),
         ]),
-        verifyReceiptBox(id, logIndex !== null),
+        verifyReceiptBox(receipt, logIndex !== null),
         doubt(
           evidence === 'on chain' ? 'info' : 'warning',
           inline`Not proven: ${evidence === 'on chain' ? '' : 'that money moved, '}that the work was done, and that payer and worker are strangers. ${link('/docs/reputation#independence', 'How links between them are found')}`,

@@ -196,7 +196,9 @@ describe('the list of receipts', () => {
       const answer = await page.request.get(`/api/v1/receipts/${oldest}/proof`)
       await route.fulfill({ response: answer })
     })
-    expect(await checkReceipt(page, 'bad')).toContain('NOT GOOD. The proof of the log is wrong.')
+    expect(await checkReceipt(page, 'bad')).toContain(
+      'NOT GOOD. The proof does not show that the log contains the receipt.',
+    )
   })
 })
 

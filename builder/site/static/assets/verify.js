@@ -170,7 +170,7 @@ async function checkReceipt(id, isLogged) {
   }
   const checks = await verifyHere(new Uint8Array(answer))
   facts.push(...checks.map(({ what, detail }) => [`Log: ${what}`, detail]))
-  return { problem: checks.every((check) => check.good) ? null : 'The proof of the log is wrong.', facts, good: `${good} The log contains the receipt.` }
+  return { problem: checks.every((check) => check.good) ? null : 'The proof does not show that the log contains the receipt.', facts, good: `${good} The log contains the receipt.` }
 }
 
 /** Checks the id of a receipt, its place in the log and, if the receipt contains its key, its signature. */
