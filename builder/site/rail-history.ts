@@ -62,11 +62,11 @@ export function volumeHistory(
           ${gaps.length > 0 && html`<li><span class="sw g"></span>no reading</li>`}
         </ul>
         ${caption.html}
+        <details>
+          <summary>Data table</summary>
+          ${values.html}
+        </details>
       </figcaption>
-      <details>
-        <summary>Data table</summary>
-        ${values.html}
-      </details>
     </figure>`,
     md: `Chart: ${caption.md}\n\n${values.md}`,
   }

@@ -89,7 +89,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
         standing === undefined ? 'not on the leaderboard' : inline`rank ${strong(standing.rank)}`,
         standing === undefined
           ? null
-          : inline`${link('/docs/glossary#claim', 'spot')} ${claimTexts[standing.claim ?? 'none']}`,
+          : inline`${link('/docs/glossary#spot', 'spot')} ${claimTexts[standing.claim ?? 'none']}`,
         isLookAlike ? small('the name looks like the earlier name of another wallet') : null,
         worker === undefined ? 'not registered' : inline`registered ${day(worker.registered_at)}`,
       ]),

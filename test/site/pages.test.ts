@@ -45,7 +45,7 @@ describe('every page', () => {
     })
   })
 
-  test('every page links only to published documents, routes and existing anchors', async () => {
+  test('every page has unique ids and links only to published documents, routes and existing anchors', async () => {
     const { page } = await visit()
     const published = new Set([...site.paths, '/snapshot.json', '/api/v1/health'])
     // A build derives this document from the changes since the last build; the first build has none.
@@ -63,6 +63,7 @@ describe('every page', () => {
         ),
       }))
       anchors.set(from, new Set(ids))
+      expect(ids, from).toHaveLength(new Set(ids).size)
       for (const href of links) {
         const url = new URL(href, `${site.url}${from}`)
         if (url.origin === site.url)
