@@ -11,6 +11,7 @@ import type { World } from '../world/world.ts'
 
 export const receiptChecksPath = '/status/receipts.json'
 
+/** Apart from the first two, a column is shown if a chain has anything in it. */
 const counts = [
   ['due', 'Due'],
   ['verified', 'Verified'],
@@ -28,6 +29,8 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
       ? 'and have not been checked yet'
       : inline`most recently from ${time(receiptRun.started_at)} to ${time(receiptRun.finished_at)}`
   const nodes = receiptRun?.nodes
+  const chains = receiptRun?.chains ?? []
+  const shown = counts.filter(([name], at) => at < 2 || chains.some((chain) => chain[name] > 0))
   const where: Inline =
     nodes === undefined
       ? null
@@ -37,13 +40,13 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
   return section(
     'receipts',
     'Receipt checks',
-    table(receiptRun?.chains ?? [], {
+    table(chains, {
       id: 'receipt-checks',
       caption: inline`Receipts are checked on-chain every hour, ${when}.${where} An error does not change the result of a receipt. ${link('/docs/receipts', 'How receipts are verified')}`,
       columns: [
         column('Chain', ({ chain }) => untrustedText(chain)),
         column('Outcome', ({ state }) => pill(state)),
-        ...counts.map(([name, label]) =>
+        ...shown.map(([name, label]) =>
           countColumn(label, null, (report: ChainReport) => report[name]),
         ),
         column('Reason', ({ reason }) => (reason === undefined ? '' : untrustedText(reason))),

@@ -1,8 +1,18 @@
 /** `/search`: every page by name. The script of the page hides those that do not match. */
 import { htmlOnly, introduction, list } from '../../src/pages/blocks.ts'
+import { sub } from '../../src/pages/figures.ts'
 import { inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
+
+/** By the first part of the path. */
+const kinds: Readonly<Record<string, string>> = {
+  desk: 'article',
+  docs: 'guide',
+  pacts: 'pact',
+  rails: 'rail',
+  skills: 'skill',
+}
 
 export function searchPage(pages: readonly SitePage[]): SitePage {
   const listed = pages.filter((page) => page.listed !== false)
@@ -28,7 +38,7 @@ export function searchPage(pages: readonly SitePage[]): SitePage {
       list(
         listed.map(
           ({ path, title, description }) =>
-            inline`${link(path, untrustedText(title))} ${untrustedText(description)}`,
+            inline`${link(path, untrustedText(title))} ${sub(kinds[path.split('/')[1] ?? ''] ?? 'page')} ${untrustedText(description)}`,
         ),
       ),
     ],

@@ -36,12 +36,15 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
   const rails = all.filter(({ record }) => record.rule !== null)
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   const failed = polled.filter(({ record }) => record.state.lastError !== null)
-  const reading = rails.filter(({ record }) => record.backfill !== null)
+  const reading = rails.filter(
+    ({ record }) => record.backfill !== null && record.state.lastError === null,
+  )
   const waiting = rails.filter(
-    ({ record }) => record.state.lastPollAtMs === null && record.backfill === null,
+    (rail) => rail.record.state.lastPollAtMs === null && !reading.includes(rail),
   )
   const good = polled.filter((rail) => !failed.includes(rail) && !reading.includes(rail))
-  const sum = sumOf({ polled, failed, waiting: rails.length - polled.length })
+  const counts = { rails, failed, reading, waiting, good, never: all.length - rails.length }
+  const sum = sumOf(counts)
   const lines = (shown: readonly ShownRail[]) => rows(shown.map((rail) => lineOf(rail, world)))
   const part = (id: string, title: string, shown: readonly ShownRail[]) =>
     shown.length === 0 ? null : section(id, `${title}: ${shown.length}`, lines(shown))
@@ -52,9 +55,9 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
     nav: '/docs',
     json: ['/api/v1/health', 'Health'],
     body: [
-      state(failed.length, polled.length, sum),
+      state(counts, sum),
       htmlOnly(html`<div class="soft" data-health="/api/v1/health" role="status"></div>`),
-      keys({ polled, failed, byHand: all.length - rails.length }, world),
+      keys(counts, world),
       jobsBox(world),
       part('failed', 'Cannot be read', failed),
       part('reading', 'Being read for the first time', reading),
@@ -77,28 +80,44 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
   }
 })
 
+/** Of the polled rails, each is in exactly one of the four lists. */
 interface Counts {
-  readonly polled: readonly ShownRail[]
+  readonly rails: readonly ShownRail[]
+  readonly good: readonly ShownRail[]
   readonly failed: readonly ShownRail[]
+  readonly reading: readonly ShownRail[]
+  readonly waiting: readonly ShownRail[]
+  readonly never: number
 }
 
-function sumOf({ polled, failed, waiting }: Counts & { readonly waiting: number }): string {
-  if (polled.length === 0) return `None of ${counted(waiting, 'rail')} has been polled yet.`
-  const rest =
-    waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'has' : 'have'} not been polled yet`
-  return `${polled.length - failed.length} of ${counted(polled.length, 'rail')} were read successfully in their last poll${rest}.`
+function sumOf({ rails, good, failed, reading, waiting, never }: Counts): string {
+  const others = [
+    [failed, 'could not be read'],
+    [reading, 'being read for the first time'],
+    [waiting, 'not polled yet'],
+  ] as const
+  const parts = others.flatMap(([{ length }, what]) => (length === 0 ? [] : `${length} ${what}`))
+  const read = [`${good.length} of ${counted(rails.length, 'polled rail')} read`, ...parts]
+  return `${read.join(', ')}.${never === 0 ? '' : ` ${counted(never, 'more rail')} ${never === 1 ? 'has' : 'have'} no source that we could poll.`}`
 }
 
 /** The state as one line; the script of the site adds the state of the service. */
-function state(failed: number, polled: number, sum: string): HtmlAndMarkdown {
+function state({ rails, failed, good, reading, waiting }: Counts, sum: string): HtmlAndMarkdown {
   const [look, word] =
-    polled === 0
+    waiting.length === rails.length
       ? ['unknown', 'No rail has been polled yet']
-      : failed === 0
-        ? ['good', 'Every polled rail was read']
-        : ['warning', `${failed} of ${counted(polled, 'rail')} could not be read`]
-  const kept = failed === 0 ? '' : ' The others keep their last figures, with their dates.'
-  const text = polled === 0 ? sum : `${sum}${kept}`
+      : failed.length > 0
+        ? ['warning', `${failed.length} of ${counted(rails.length, 'rail')} could not be read`]
+        : good.length === rails.length
+          ? ['good', 'Every polled rail was read']
+          : [
+              'warning',
+              `${reading.length + waiting.length} of ${counted(rails.length, 'rail')} not read yet`,
+            ]
+  const text =
+    failed.length === 0
+      ? sum
+      : `${sum} Figures of a failed poll are those of the last good one, with their dates.`
   return {
     html: html`<p class="state">
       <span class="pill big" data-is="${look}">${word}</span> <span>${text}</span>
@@ -107,22 +126,18 @@ function state(failed: number, polled: number, sum: string): HtmlAndMarkdown {
   }
 }
 
-function keys(
-  { polled, failed, byHand }: Counts & { readonly byHand: number },
-  { receiptRun, rails }: StatusWorld & Pick<World, 'rails'>,
-): HtmlAndMarkdown {
-  const read = polled.flatMap(({ record }) => record.state.lastGoodPollAtMs ?? [])
-  const oldest = polled
+function keys({ rails, good }: Counts, { receiptRun }: StatusWorld): HtmlAndMarkdown {
+  const read = rails.flatMap(({ record }) => record.state.lastGoodPollAtMs ?? [])
+  const oldest = rails
     .filter(({ view }) => view.figures_source === 'poll')
     .map(({ record }) => record.state.figuresAsOfMs)
-  const of = rails.filter(({ rule }) => rule !== null).length
   const chains = receiptRun?.chains ?? []
   const open = chains.reduce((sum, chain) => sum + chain.waiting + chain.provisional, 0)
   return keyFigures([
     {
       label: 'Readings',
-      value: polled.length === 0 ? unknown : `${polled.length - failed.length} of ${of}`,
-      note: `Rails whose last poll succeeded. ${byHand} more are never polled: others counted them, or nobody did.`,
+      value: `${good.length} of ${rails.length}`,
+      note: 'Rails whose last poll succeeded.',
     },
     {
       label: 'Oldest figures',
@@ -157,12 +172,13 @@ function lineOf({ record, view }: ShownRail, world: StatusWorld) {
 }
 
 function outcome({ record: { state, backfill }, view }: ShownRail, world: StatusWorld): Inline {
-  if (backfill !== null) {
+  if (backfill !== null && state.lastError === null) {
     return inline`${pill('reading')} ${daysReadText(backfill)} (${percentRead(backfill)} %)`
   }
   if (state.lastPollAtMs === null) return pill('not polled')
-  const seconds = `${(state.lastDurationMs / 1000).toFixed(1)} s`
-  if (state.lastError === null) return inline`${time(state.lastPollAtMs)}, ${seconds}`
+  const took =
+    state.lastDurationMs < 50 ? null : `, took ${(state.lastDurationMs / 1000).toFixed(1)}\u00A0s`
+  if (state.lastError === null) return inline`${time(state.lastPollAtMs)}${took}`
   const carried = carriedText(view, world)
   return inline`${pill('failed')} ${time(state.lastPollAtMs)}: ${untrustedText(state.lastError)} ${carried === null ? null : sub(`Figures: ${carried}.`)}`
 }
@@ -174,7 +190,9 @@ function jobsBox({ runs }: StatusWorld): HtmlAndMarkdown {
     .map((run): readonly [string, Inline] => {
       const detail = run.detail === null ? null : small(untrustedText(run.detail))
       const ended = run.finishedAt ?? run.startedAt
-      return [run.job, inline`${pill(run.outcome ?? 'running')} ${time(ended)} ${detail}`]
+      // A job that found nothing to do, or no setting, has run as well: green would say too much.
+      const outcome = run.outcome === 'ok' ? 'done' : (run.outcome ?? 'running')
+      return [run.job, inline`${pill(outcome)} ${time(ended)} ${detail}`]
     })
   const list = jobs.length === 0 ? para('No job has run yet.') : facts(jobs)
   const next = actions([

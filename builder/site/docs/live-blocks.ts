@@ -21,10 +21,18 @@ import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
 import { lastRule, statusRules, statusRulesVersion } from '../../../src/core/rules/status.ts'
 import { ruleThresholds } from '../../../src/core/rules/thresholds.ts'
 import { hourMs } from '../../../src/core/time.ts'
-import { facts, list } from '../../../src/pages/blocks.ts'
+import { facts, list, para } from '../../../src/pages/blocks.ts'
+import { count, hash, time } from '../../../src/pages/figures.ts'
 import { code, inline, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { column, figureColumn, fixedColumn, table } from '../../../src/pages/table.ts'
+import {
+  cell,
+  column,
+  countColumn,
+  figureColumn,
+  fixedColumn,
+  table,
+} from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { designParts } from './design.ts'
@@ -36,7 +44,7 @@ import texts from './remedies.json' with { type: 'json' }
 import { tryForm } from './try.ts'
 
 /** The parts of the world that blocks may show. */
-export type BlockWorld = Pick<World, 'signingKeys' | 'site' | 'tiers'>
+export type BlockWorld = Pick<World, 'exported' | 'signingKeys' | 'site' | 'tiers'>
 
 export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndMarkdown>> = {
   endpoints: endpointIndex,
@@ -60,6 +68,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'status-rules': statusRuleTable,
   'rule-thresholds': thresholdTable,
   'flag-kinds': () => facts(flagTexts),
+  downloads: downloadTable,
   'verify-log': logForm,
   'log-picture': logPicture,
   'log-kinds': logKinds,
@@ -85,6 +94,20 @@ function signingKeyList({ signingKeys }: Pick<World, 'signingKeys'>): HtmlAndMar
       inline`${status}, since ${since.slice(0, 10)}, ${code(key)}`,
     ]),
   )
+}
+
+function downloadTable({ exported }: Pick<World, 'exported'>): HtmlAndMarkdown {
+  if (exported === null) return para('The first files are being written.')
+  return table(exported.files, {
+    id: 'files',
+    caption: inline`As of ${time(exported.as_of)}.`,
+    columns: [
+      column('File', ({ path }) => link(path, path.slice(path.lastIndexOf('/') + 1))),
+      figureColumn('Rows', null, ({ rows }) => (rows === null ? 'all' : cell(count(rows), rows))),
+      countColumn('Size', 'kB', ({ size }) => Math.ceil(size / 1000)),
+      column('SHA-256', ({ sha256 }) => hash(sha256)),
+    ],
+  })
 }
 
 function chainTable(): HtmlAndMarkdown {

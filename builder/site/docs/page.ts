@@ -7,12 +7,13 @@ import type { World } from '../../world/world.ts'
 import { pageSource } from '../page-source.ts'
 import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
+import type { BlockWorld } from './live-blocks.ts'
 import { headingsOf, withNavigation } from './navigation.ts'
 import { groupSections, referenceGroups, referencePath } from './reference.ts'
 import { docsValues } from './values.ts'
 
 export const docsPages = pageSource(
-  ['docs', 'signingKeys', 'site', 'taxonomy', 'tiers'],
+  ['docs', 'exported', 'signingKeys', 'site', 'taxonomy', 'tiers'],
   (world) => {
     const values = docsValues(world)
     return world.docs.flatMap((source) => [
@@ -24,7 +25,7 @@ export const docsPages = pageSource(
 
 function docsPage(
   source: DocsSource,
-  world: Pick<World, 'docs' | 'signingKeys' | 'site' | 'tiers'>,
+  world: BlockWorld & Pick<World, 'docs'>,
   values: Readonly<Record<string, string>>,
 ): SitePage {
   const { path, nav, title, scripts, alternate } = source

@@ -31,12 +31,14 @@ export function docsValues(
   world: Pick<World, 'site' | 'taxonomy'>,
 ): Readonly<Record<string, string>> {
   const { site, taxonomy } = world
+  const rails = taxonomy.skills.flatMap(({ surface }) => surface)
   return {
     site_url: site.url,
     service_name: site.serviceName,
     version: site.version,
     mcp_url: `${site.url}${mcpPath}`,
     receipt_checks_path: receiptChecksPath,
+    example_rail: rails.find((rail) => rail === 'x402') ?? rails[0] ?? 'x402',
     first_skill: taxonomy.skills[0]?.slug ?? '',
     endpoint_count: String(routes.length),
     model_count: String(modelSchemas(world).length),

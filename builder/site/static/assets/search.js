@@ -1,7 +1,9 @@
-// Hides entries of the search page that lack a word of the search, and opens a receipt, worker or job by its id.
+// Hides entries of the search page that lack a word of the search, lists those first that have it in their title, and
+// opens a receipt, worker or job by its id.
 const input = document.querySelector('main input[type=search]')
 const output = input.form.querySelector('output')
 const entries = [...document.querySelectorAll('main ul > li')].map((item) => [item, item.textContent.toLowerCase()])
+const titleOf = (item) => item.querySelector('a').textContent.toLowerCase()
 
 const pages = [
   [/^rcp_[0-9a-f]{64}$/, '/receipts/'],
@@ -16,6 +18,9 @@ function search() {
     item.hidden = !words.every((word) => text.includes(word))
     if (!item.hidden) count += 1
   }
+  const named = entries.map(([item]) => item).filter((item) => words.every((word) => titleOf(item).includes(word)))
+  const rest = entries.map(([item]) => item).filter((item) => !named.includes(item))
+  entries[0][0].parentNode.append(...named, ...rest)
   output.textContent = `${count} of ${entries.length} pages`
 }
 

@@ -205,9 +205,9 @@ for (const box of document.querySelectorAll('[data-health]')) {
   try {
     const health = await (await fetch(box.dataset.health)).json()
     const age = health.snapshot_age_s === null ? 'unknown' : `${Math.round(health.snapshot_age_s / 60)} min`
-    const problems = health.problems.length === 0 ? 'no problems' : health.problems.join('; ')
-    box.textContent = `Current state: ${health.status}, database ${health.database}, published documents ${age} old, ${problems}.`
+    const problems = health.problems.length === 0 ? 'no trouble of its own' : health.problems.join('; ')
+    box.textContent = `The service, apart from the rails: ${health.status}, database ${health.database}, published documents ${age} old, ${problems}.`
   } catch {
-    box.textContent = 'Current state: the service does not respond; this page is a copy.'
+    box.textContent = 'The service does not respond; this page is a copy.'
   }
 }
