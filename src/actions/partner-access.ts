@@ -1,7 +1,5 @@
-import type { z } from 'zod'
-
 import { ApiError } from '../contract/errors.ts'
-import type { tier } from '../contract/schemas/partner.ts'
+import type { Tier } from '../contract/schemas/partner.ts'
 import { mayUse, subscriptionAt } from '../core/partner.ts'
 import { findPartner } from '../db/partners.ts'
 import type { PartnerRecord } from '../db/partners.ts'
@@ -9,8 +7,6 @@ import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import type { SignedProof } from './idempotency.ts'
 import type { Reference } from './reference.ts'
-
-export type Tier = z.infer<typeof tier>
 
 export interface BearerProof extends SignedProof {
   readonly binding: 'path' | 'body'

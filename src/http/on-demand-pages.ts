@@ -6,13 +6,9 @@ import { viewOf } from '../actions/disputes.ts'
 import { oathView } from '../actions/partner-profile.ts'
 import { ApiError } from '../contract/errors.ts'
 import { parameter } from '../contract/route.ts'
-import { pathOf } from '../contract/routes.ts'
 import { jobId } from '../contract/schemas/job.ts'
-import { settledPact } from '../contract/schemas/pact.ts'
 import { receiptId } from '../contract/schemas/receipt.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
-import { leaderboard } from '../contract/schemas/worker.ts'
-import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
 import { markMarkdownAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
@@ -21,7 +17,7 @@ import { walletOrNull } from '../core/wallet.ts'
 import { disputeViews, disputeRows } from '../db/disputes.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobDetailView } from '../db/jobs/view.ts'
-import { findPublished } from '../db/log.ts'
+import { findCheckpoint, findPublished } from '../db/log.ts'
 import { oathRows } from '../db/oaths.ts'
 import { findReceipt, receiptRows, receiptView, walletsOf } from '../db/receipts/receipts.ts'
 import { earnedBy } from '../db/reputation.ts'
@@ -39,7 +35,6 @@ import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
-import type { DocumentStore } from './document-store.ts'
 import { policyHeaders } from './headers.ts'
 import { listPages, namesOf } from './list-pages.ts'
 import { listWhileOpen } from './lists.ts'
@@ -56,8 +51,7 @@ const maxNameLength = 80
 const shownReceipts = 200
 const shownOaths = 50
 
-type Store = Pick<DocumentStore, 'get'>
-type PageSource = (deps: ActionDeps, store: Store, id: string) => Promise<SitePage>
+type PageSource = (deps: ActionDeps, published: PublishedDocuments, id: string) => Promise<SitePage>
 
 const pageSources = {
   receipts: receiptPageOf,
@@ -78,14 +72,13 @@ const searched = parameter(z.string(), 'Filter of the list.', '')
 /** `/receipts/{id}` and its Markdown form `/receipts/{id}.md`, the list `/view/receipts`, and the same for the other kinds. */
 export function onDemandEndpoints(
   deps: ActionDeps,
-  store: Store,
   published: PublishedDocuments,
 ): readonly Endpoint[] {
   const single = entriesOf(pageSources).map(([kind, source]) =>
     endpoint(`/${kind}/{id}`, [], async (c) => {
       const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
       const isMarkdown = id.endsWith('.md')
-      const page = await source(depsFor(c, deps), store, isMarkdown ? id.slice(0, -3) : id)
+      const page = await source(depsFor(c, deps), published, isMarkdown ? id.slice(0, -3) : id)
       const cache = cacheControl(maxAgeSeconds)
       if (!isMarkdown) return pageResponse(c, deps, page, { cache, hasMarkdown: true })
       const text = markdownPage(page, contentOf(page).md, deps.site.url)
@@ -204,48 +197,62 @@ function textResponse(
   })
 }
 
-async function receiptPageOf(deps: ActionDeps, store: Store, id: string): Promise<SitePage> {
-  const { database, site, reference } = deps
+async function receiptPageOf(
+  deps: ActionDeps,
+  published: PublishedDocuments,
+  id: string,
+): Promise<SitePage> {
+  const { database, ledgerLog, site, reference } = deps
   const { reader } = database
   const record = receiptId.safeParse(id).success ? await findReceipt(reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
   const receipt = receiptView(record, site.url)
   const filter = { target: { receipt_id: record.id } }
-  const [disputes, names, log, points] = await Promise.all([
+  const [disputes, names, log, witnessed, points] = await Promise.all([
     disputeRows(filter).read(reader, { limit: 50, before: null }),
     namesOf(deps, walletsOf([record])),
     findPublished(reader, 'receipt', record.id),
+    findCheckpoint(reader, 'witnessed'),
     earnedBy(reader, record.id),
   ])
+  const { witnesses, quorum } = ledgerLog.witnesses
   return receiptPage(receipt, {
     names,
     platformName: reference().platforms.get(receipt.platform ?? '')?.name,
-    pactId: settledPactOf(store, receipt),
+    ...pactOf(published, receipt),
     logIndex: log?.position ?? null,
+    quorum: witnesses.length === 0 ? null : quorum,
+    isWitnessed: log !== null && log.position < (witnessed?.size ?? 0),
     points,
     disputes: await disputeViews(reader, disputes, deps.clock.now()),
   })
 }
 
-/** The pact whose published record names the receipt: anyone may claim a `job_id`. */
-function settledPactOf(store: Store, receipt: Receipt): string | null {
-  const [, id] = /^pact-(\d+)$/.exec(receipt.job_id ?? '') ?? []
-  const body = id === undefined ? undefined : bodyOf(store, pathOf('getPact', { id }))
-  const pact = body === undefined ? null : settledPact.safeParse(JSON.parse(body)).data
-  return pact?.receipt_id === receipt.receipt_id ? pact.pact_id : null
+/** Anyone may claim a `job_id`: only the pact whose published record names the receipt is linked. */
+function pactOf(published: PublishedDocuments, { job_id: job = '', receipt_id: receipt }: Receipt) {
+  const [, id] = /^pact-(\d+)$/.exec(job) ?? []
+  if (id === undefined) return { pactId: null, pactFlag: undefined }
+  const pact = published.find('getPact', { id })
+  const flags = published.find('listHonestyFlags', {})?.flags ?? []
+  return {
+    pactId: pact?.state === 'settled' && pact.receipt_id === receipt ? id : null,
+    pactFlag: flags.find(
+      ({ kind, evidence }) => kind === 'pact_sources_disagree' && evidence['pact_id'] === id,
+    ),
+  }
 }
 
-function bodyOf(store: Store, path: string): string | undefined {
-  return store.get(path)?.variants.identity.body.toString('utf8')
-}
-
-async function disputePageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
+async function disputePageOf(deps: ActionDeps, _: unknown, id: string): Promise<SitePage> {
   const { database, clock, reference } = deps
   return disputePage(await viewOf(database.reader, id, clock.now()), reference())
 }
 
 /** Registered wallets and wallets with receipts have a page. */
-async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promise<SitePage> {
+async function workerPageOf(
+  deps: ActionDeps,
+  published: PublishedDocuments,
+  text: string,
+): Promise<SitePage> {
   const { database, site } = deps
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
@@ -260,20 +267,16 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
   if (worker === null && records.length === 0) throw new ApiError('unknown_worker')
   return workerPage(wallet.display, {
     worker: worker ?? undefined,
-    standing: standings(store).find((entry) => entry.wallet === wallet.display),
+    standing: published
+      .find('getLeaderboard', {})
+      ?.leaderboard.find((entry) => entry.wallet === wallet.display),
     receipts: records.map((record) => receiptView(record, site.url)),
     total: shownTotal(total),
     names: await namesOf(deps, walletsOf(records)),
   })
 }
 
-function standings(store: Store): readonly LeaderboardEntry[] {
-  const body = bodyOf(store, pathOf('getLeaderboard'))
-  const parsed = body === undefined ? null : leaderboard.safeParse(JSON.parse(body))
-  return parsed?.success === true ? parsed.data.leaderboard : []
-}
-
-async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
+async function jobPageOf(deps: ActionDeps, _: unknown, id: string): Promise<SitePage> {
   const { database, site, clock } = deps
   const record = jobId.safeParse(id).success ? await findJob(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_job')
@@ -285,7 +288,7 @@ async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<S
   return jobPage(job, await namesOf(deps, wallets))
 }
 
-async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): Promise<SitePage> {
+async function partnerPageOf(deps: ActionDeps, _: unknown, handle: string): Promise<SitePage> {
   const { database, reference, clock } = deps
   const partner = await publicPartner(database.reader, handle, clock.now())
   const [oaths, total] = await Promise.all([
@@ -293,7 +296,7 @@ async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): P
     oathRows(handle).count(database.reader),
   ])
   return partnerPage(partner, {
-    tierName: reference().tiers.get(partner.tier)?.name,
+    tier: reference().tiers.get(partner.tier),
     oaths: oaths.map(oathView),
     total: shownTotal(total),
   })

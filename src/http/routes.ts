@@ -78,6 +78,6 @@ export function serviceEndpoints(
     ...endpointsOf(handlers, services),
     mcpEndpoint(actions, published, tools),
     exportEndpoint(published, store.getFile),
-    ...onDemandEndpoints(actions, store, published),
+    ...onDemandEndpoints(actions, published),
   ]
 }

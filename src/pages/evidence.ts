@@ -1,7 +1,7 @@
 /** What shows that a payment happened: a word with a mark. "Paid" is said only of payments that are proven on chain. */
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { jobExchange } from '../core/job.ts'
-import { pill, sub } from './figures.ts'
+import { pill, shortAmount, sub } from './figures.ts'
 import { inline } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -45,6 +45,14 @@ export function evidenceMark(receipt: Receipt): HtmlAndMarkdown {
   const note = chainNote(receipt)
   const word = pill(evidenceOf(receipt))
   return note === null ? word : inline`${word} ${sub(note)}`
+}
+
+/** The amount in the ink of its evidence. */
+export function amountInk(
+  receipt: Receipt,
+  text = `${shortAmount(receipt.amount_usdc)} USDC`,
+): HtmlAndMarkdown {
+  return { html: html`<span class="ink" data-is="${evidenceOf(receipt)}">${text}</span>`, md: text }
 }
 
 const meanings = [

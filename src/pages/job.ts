@@ -1,7 +1,7 @@
 import type { Job, JobDetail } from '../contract/schemas/job.ts'
-import { counted } from '../core/number-text.ts'
+import { capitalized, counted } from '../core/number-text.ts'
 import { fact, facts, glance, links, para, section, standing, steps, verdict } from './blocks.ts'
-import { hash, pill, shortAmount, sub, time, usdc } from './figures.ts'
+import { day, hash, pill, shortAmount, sub, time, usdc } from './figures.ts'
 import { code, inline, join, link, noContent, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { walletText, workerText } from './names.ts'
@@ -30,26 +30,20 @@ export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown
   })
 }
 
-const verdicts: Readonly<Record<Job['status'], string>> = {
-  open: 'Open: partners may bid until the deadline.',
-  awarded: 'Awarded to a bidder, who has not delivered yet.',
-  delivered: 'Delivered: the poster has not answered yet.',
-  accepted:
-    'Accepted: the poster took the delivery. The receipt says so; it does not show that money moved.',
-  disputed: 'Disputed: the poster says that the delivery is wrong.',
-  cancelled: 'Cancelled by the poster before a delivery.',
-  expired: 'Expired: the deadline passed without a delivery.',
-}
-
-const eventWords: Readonly<Record<JobDetail['history'][number]['event'], string>> = {
-  post: 'posted',
-  bid: 'bid on',
-  award: 'awarded',
-  deliver: 'delivered',
-  accept: 'accepted',
-  dispute: 'disputed',
-  cancel: 'cancelled',
-  expire: 'expired',
+/** What happened, and who decides next until when. */
+function verdictOf(job: JobDetail): Inline {
+  const { bids_count: bids, budget_usdc: budget, dispute } = job
+  const price = usdc(job.price_usdc ?? budget)
+  const verdicts: Readonly<Record<Job['status'], Inline>> = {
+    open: inline`${counted(bids, 'bid')} for at most ${usdc(budget)}. Partners may bid until ${day(job.deadline)}, and the poster chooses.`,
+    awarded: inline`Awarded for ${price}. The worker must deliver before ${day(job.deadline)}, or the job expires.`,
+    delivered: inline`Delivered for ${price}. The poster accepts or disputes it${job.answer_due === undefined ? null : inline` by ${day(job.answer_due)}; otherwise it counts as accepted`}.`,
+    accepted: inline`Accepted for ${price}. The receipt says so; it does not show that money moved.`,
+    disputed: inline`Delivered for ${price}, and disputed by the ${dispute?.by ?? 'poster'}. The poster may still accept it; no time limit decides.`,
+    cancelled: 'Cancelled by the poster before a delivery.',
+    expired: 'The deadline passed without a delivery.',
+  }
+  return verdicts[job.status]
 }
 
 export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage {
@@ -60,13 +54,11 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
     ...entryOf('/jobs', 'Jobs', job.created_at.slice(0, 10)),
     body: [
       standing([pill(job.status, 'big'), inline`posted ${time(job.created_at)}`]),
-      verdict(verdicts[job.status]),
+      verdict(verdictOf(job)),
       glance(
         [
-          job.price_usdc === undefined
-            ? ['Budget, at most', strong(usdc(job.budget_usdc))]
-            : ['Agreed price', strong(usdc(job.price_usdc))],
-          job.price_usdc === undefined ? null : ['Budget, at most', usdc(job.budget_usdc)],
+          fact('Agreed price', job.price_usdc, (price) => strong(usdc(price))),
+          ['Budget, at most', usdc(job.budget_usdc)],
           ['Deadline', time(job.deadline)],
           ['Bids', String(job.bids_count)],
           ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
@@ -88,7 +80,7 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
         ? null
         : section(
             'dispute',
-            'What the poster says is wrong',
+            `What the ${job.dispute.by} says is wrong`,
             para(inline`“${untrustedText(job.dispute.reason)}”`),
           ),
       section(
@@ -96,10 +88,11 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
         'History',
         steps(
           job.history.map(
-            ({ event, by, at }) =>
-              inline`${time(at)} ${eventWords[event]}${event === 'post' ? null : by === 'time' ? ' automatically' : ` by the ${by}`}`,
+            ({ event, status, by, at }) =>
+              inline`${strong(event === 'post' ? 'Posted' : capitalized(status))} ${by === 'time' ? 'automatically' : `by the ${by}`} ${sub(time(at))}`,
           ),
         ),
+        para('Bids are visible to the poster and to their bidders only.', 'soft'),
       ),
       section(
         'record',

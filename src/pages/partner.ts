@@ -1,7 +1,9 @@
 import { pathOf } from '../contract/routes.ts'
-import type { OathEntry, Partner } from '../contract/schemas/partner.ts'
+import type { OathEntry, Partner, Tier } from '../contract/schemas/partner.ts'
+import { limitPolicies } from '../core/limits.ts'
+import { grouped } from '../core/number-text.ts'
 import { fact, facts, glance, links, para, section, standing, verdict } from './blocks.ts'
-import { day, hash, pill, time } from './figures.ts'
+import { day, hash, pill, sub, time } from './figures.ts'
 import { address, code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { entryOf } from './page.ts'
@@ -11,17 +13,25 @@ import { column, table } from './table.ts'
 
 export interface PartnerPageOptions {
   /** Undefined if the tier is no longer offered. */
-  readonly tierName: string | undefined
+  readonly tier: Tier | undefined
   /** The newest entries. */
   readonly oaths: readonly OathEntry[]
   /** Number of all entries. */
   readonly total: string
 }
 
+export function requestsPerMinute({ wallet_rate_multiplier: multiplier }: Tier): string {
+  return multiplier === null
+    ? 'unlimited'
+    : grouped(String(limitPolicies.wallet.quota * multiplier))
+}
+
 export function partnerPage(partner: Partner, options: PartnerPageOptions): SitePage {
   const { handle, wallet, attestation_endpoint_url: endpoint } = partner
   const { attestation_signature_sha256: endpointSha256 } = partner
-  const { tierName = partner.tier, oaths, total } = options
+  const { tier, oaths, total } = options
+  const tierName = tier?.name ?? partner.tier
+  const active = partner.status === 'active' ? tier : undefined
   const api = pathOf('getPartner', { handle })
   return {
     path: partnerPath(handle),
@@ -38,11 +48,10 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
           ? 'the name looks like the earlier name of another wallet'
           : null,
       ]),
-      verdict(verdicts[partner.status]),
+      verdict(`${verdicts[partner.status]} ${total} oaths and writes are on record.`),
       glance(
         [
           ['Handle', code(handle)],
-          ['Wallet', hash(wallet)],
           fact('Website', partner.website, address),
           [
             'Skills',
@@ -53,12 +62,22 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
         [[api, 'JSON', 'quiet']],
       ),
       partner.bio_short === undefined ? null : para(untrustedText(partner.bio_short)),
-      facts([
-        ['Wallet', code(wallet)],
-        ['Attestation endpoint', endpoint === null ? 'none' : address(endpoint)],
-        fact('Endpoint set', partner.attestation_signed_at ?? undefined, time),
-        fact('SHA-256 of the signature that set it', endpointSha256 ?? undefined, code),
-      ]),
+      section(
+        'rights',
+        'What it can do',
+        facts([
+          ['Post jobs, bid, deliver', partner.status === 'active' ? 'yes' : 'no'],
+          ['Attests payments', endpoint === null ? 'no' : inline`at ${address(endpoint)}`],
+          fact('Endpoint set', partner.attestation_signed_at ?? undefined, time),
+          fact('SHA-256 of the signature that set it', endpointSha256 ?? undefined, code),
+          fact('Signed requests a minute', active, requestsPerMinute),
+          fact('Premium reads', active, ({ covers }) => join(covers.map(code), ', ')),
+          fact('Ends', active, ({ price_usdc_month: price }) =>
+            price === 0 ? 'never' : 'after each 30 days unless paid',
+          ),
+          ['Wallet', code(wallet)],
+        ]),
+      ),
       section(
         'history',
         'Oaths and writes',
@@ -80,23 +99,20 @@ const verdicts: Readonly<Record<Partner['status'], string>> = {
   cancelled: 'Is no longer a partner. What it has signed stays on record.',
 }
 
-const bindingTexts: Readonly<Record<OathEntry['binding'], string>> = {
-  path: 'method and path',
-  body: 'method, path and body',
-  statement: 'a text of its own',
-}
-
 function oathTable(oaths: readonly OathEntry[], total: string): HtmlAndMarkdown {
   return table(oaths, {
     id: 'oath-history',
     caption: `The newest ${oaths.length} of ${total}.`,
     sortable: false,
+    isCards: true,
     columns: [
       column('Time', (entry) => time(entry.time)),
-      column('Kind', ({ kind }) => kind),
-      column('Action', ({ action }) => untrustedText(action)),
+      column(
+        'Action',
+        ({ action, kind }) =>
+          inline`${untrustedText(action)} ${kind === 'write' ? null : sub(kind)}`,
+      ),
       column('SHA-256 of the signed text', (entry) => hash(entry.message_sha256)),
-      column('Signature covers', ({ binding }) => bindingTexts[binding]),
     ],
   })
 }

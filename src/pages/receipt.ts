@@ -1,8 +1,9 @@
 import { pathOf } from '../contract/routes.ts'
 import type { Dispute } from '../contract/schemas/dispute.ts'
+import type { Flag } from '../contract/schemas/flag.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { jobExchange } from '../core/job.ts'
-import { grouped } from '../core/number-text.ts'
+import { capitalized, grouped } from '../core/number-text.ts'
 import {
   doubt,
   fact,
@@ -15,9 +16,9 @@ import {
   verifyReceiptBox,
 } from './blocks.ts'
 import { disputeSection } from './dispute.ts'
-import { chainNote, evidenceMark, evidenceOf } from './evidence.ts'
+import { amountInk, chainNote, evidenceMark, evidenceOf } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
-import { amount, day, hash, pill, shortAmount, sub, time, usdc } from './figures.ts'
+import { amount, amountText, day, hash, pill, sub, time, usdc } from './figures.ts'
 import { address, code, inline, link, noContent, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -43,8 +44,8 @@ export function receiptTable(
     id,
     caption,
     columns: [
-      column('Amount', ({ receipt_id: receipt, amount_usdc: sum }) =>
-        cell(link(receiptPath(receipt), `${shortAmount(sum)} USDC`), sum),
+      column('Amount', (receipt) =>
+        cell(link(receiptPath(receipt.receipt_id), amountInk(receipt)), receipt.amount_usdc),
       ),
       column('Evidence', (receipt) => cell(evidenceMark(receipt), evidenceOf(receipt))),
       column(
@@ -80,15 +81,21 @@ export interface ReceiptPageOptions {
   readonly platformName: string | undefined
   /** The settled pact of the receipt. */
   readonly pactId: string | null
+  /** The open flag of the pact that the receipt names: its sources disagree. */
+  readonly pactFlag: Flag | undefined
   /** Null before the receipt is in the published log. */
   readonly logIndex: number | null
+  /** Number of witnesses that must cosign; null if none is configured. */
+  readonly quorum: number | null
+  /** Whether they have cosigned a checkpoint that contains the receipt. */
+  readonly isWitnessed: boolean
   /** What the receipt has earned so far. */
   readonly points: number
   readonly disputes: readonly Dispute[]
 }
 
 export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): SitePage {
-  const { names, disputes, logIndex, points } = options
+  const { names, disputes, logIndex, pactFlag, points } = options
   const id = receipt.receipt_id
   const evidence = evidenceOf(receipt)
   const issuer = issuerOf(receipt, options)
@@ -107,16 +114,18 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
       ]),
       verdict(verdictOf(receipt, issuer)),
       slip(receipt, names, evidence),
+      pactFlag === undefined
+        ? null
+        : doubt(
+            pactFlag.severity,
+            inline`${untrustedText(capitalized(String(pactFlag.evidence['finding_1'] ?? '').replace(`${id}: `, '')))}. ${link(`/honesty#${pactFlag.id}`, pactFlag.title)}`,
+          ),
       glance(
         [
-          ['Receipt', hash(id)],
           ['Issued by', issuer],
           ['Accepted', time(receipt.accepted_at)],
           ['Rail', railName(receipt.rail, names)],
           fact('Chain', receipt.chain, untrustedText),
-          fact('Transaction', receipt.tx_hash, (tx) =>
-            receipt.explorer_url === undefined ? hash(tx) : link(receipt.explorer_url, hash(tx)),
-          ),
           fact('Job', receipt.job_id, (job) => jobLink(job, receipt, options.pactId)),
           fact('Evidence', receipt.evidence_url, address),
           ['Earned so far', points === 1 ? '1 point' : inline`${amount(points)} points`],
@@ -136,20 +145,23 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
         'proof',
         'What is proven',
         para(
-          'Each step rests on the one above it. The line is solid as far as the proof goes; where it is dashed, you rely on someone’s word.',
+          'The line is solid as far as the proof goes; where it is dashed, you rely on someone’s word.',
           'soft',
         ),
-        proof([
-          {
-            state: 'yes',
-            title: 'Nobody changed it',
-            result: 'SHA-256',
-            text: inline`The id is the hash of the content: ${code(id)}.`,
-          },
-          signatureStep(receipt, issuer),
-          logStep(id, logIndex),
-          paymentStep(receipt, issuer),
-        ]),
+        proof(
+          [
+            {
+              state: 'yes',
+              title: 'Nobody changed it',
+              result: 'SHA-256',
+              text: inline`The id is the hash of the content: ${code(id)}.`,
+            } as const,
+            signatureStep(receipt, issuer),
+            paymentStep(receipt, issuer),
+            logStep(id, logIndex),
+            witnessStep(options),
+          ].toSorted((a, b) => Number(a.state !== 'yes') - Number(b.state !== 'yes')),
+        ),
         verifyReceiptBox(receipt, logIndex !== null),
         doubt(
           evidence === 'on chain' ? 'info' : 'warning',
@@ -196,24 +208,22 @@ function verdictOf(receipt: Receipt, issuer: HtmlAndMarkdown): Inline {
   return verdicts[evidenceOf(receipt)]
 }
 
-const payerLabels = { true: ['Paid by', 'Paid to'], false: ['From', 'To'] } as const
-
 /** Payer, amount, worker. */
 function slip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAndMarkdown {
   const { from_wallet: from, to_wallet: to, amount_usdc: sum, summary, chain } = receipt
-  const [payer, worker] = payerLabels[`${evidence === 'on chain'}`]
+  const [payer, worker] = evidence === 'on chain' ? ['Paid by', 'Paid to'] : ['From', 'To']
   const paidBy = from === undefined ? inline`not stated` : walletText(from, names)
   const paidTo = workerText(to, names)
   const unit = inline`USDC${chain === undefined ? null : inline` on ${untrustedText(chain)}`}`
   const work = summary === undefined ? noContent : inline`For “${untrustedText(summary)}”`
-  const shown = amount(sum)
+  const shown = amountInk(receipt, amountText(sum))
   return {
     html: html`<section class="slip" aria-label="The payment">
       <div>
         <h2>${payer}</h2>
         ${paidBy.html}
       </div>
-      <div class="sum" data-is="${evidence}">
+      <div class="sum">
         <h2>Amount</h2>
         <b>${shown.html}</b><small>${unit.html}</small>
       </div>
@@ -258,6 +268,18 @@ function logStep(id: string, index: number | null): ProofStep {
     title: 'It cannot be taken back',
     result: `entry ${wholeText(index)}`,
     text: inline`It is in ${log}; removing it would break every later proof. ${link(pathOf('getReceiptProof', { id }), 'Its proof')}`,
+  }
+}
+
+function witnessStep({ isWitnessed, quorum }: ReceiptPageOptions): ProofStep {
+  const missing = quorum === null ? 'no witness configured' : 'no quorum yet'
+  return {
+    state: isWitnessed ? 'yes' : 'open',
+    title: isWitnessed ? 'Others saw the same log' : 'Not witnessed',
+    result: isWitnessed ? `cosigned by ${quorum ?? 'a quorum'}` : missing,
+    text: isWitnessed
+      ? inline`A quorum of ${link('/log/policy', 'the witnesses')} has cosigned a checkpoint that contains the receipt.`
+      : inline`Nobody else has signed ${link('/docs/transparency#limits', 'this part of the log')}, so the ledger could show others another log.`,
   }
 }
 

@@ -90,6 +90,9 @@ export function timeCell(at: TimeValue | null, none = 'unknown'): TableCell {
   return at === null ? cell(none, null) : cell(time(at), timeMs(at))
 }
 
+/** Narrow screens show so many cards of a longer table until the reader asks for all; see the style sheet. */
+const foldedRows = 9
+
 /** The first cell of a row is its header. The caption is outside the scrolling box. */
 export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): HtmlAndMarkdown {
   const { id } = options
@@ -102,6 +105,8 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
   const cells = rows.map((row) => columns.map((shown) => cellOf(shown.cell(row))))
   const isCards = options.isCards ?? columns.length > 3
   const head = columns.map((shown) => headerCell(shown, options.sortable))
+  // Filters hide rows of their own.
+  const isFolded = isCards && rows.length > foldedRows + 3 && options.rowData === undefined
   const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, options))
   return {
     html: html`<p class="caption" id="${id}-caption">${caption.html}</p>
@@ -116,7 +121,8 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
             ${body}
           </tbody>
         </table>
-      </div>`,
+      </div>
+      ${isFolded && html`<label class="all"><input type="checkbox" />Show all ${rows.length}</label>`}`,
     md: [
       caption.md,
       '',

@@ -5,6 +5,7 @@ import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import { contentOf } from '../../src/pages/blocks.ts'
 import { disputePage } from '../../src/pages/dispute.ts'
 import { receiptPage } from '../../src/pages/receipt.ts'
+import type { ReceiptPageOptions } from '../../src/pages/receipt.ts'
 import { workerPage } from '../../src/pages/worker.ts'
 import { smallWorld } from '../support/world.ts'
 
@@ -17,14 +18,18 @@ const names = {
   wallets: new Map([[payer, { name: 'Larkspur', handle: 'larkspur' }]]),
 }
 
-function pageOf(changes: Partial<Receipt>) {
+function pageOf(changes: Partial<Receipt>, more: Partial<ReceiptPageOptions> = {}) {
   const options = {
     names,
     platformName: 'Quill',
     pactId: null,
+    pactFlag: undefined,
     logIndex: 7,
+    quorum: null,
+    isWitnessed: false,
     points: 0,
     disputes: [],
+    ...more,
   }
   return receiptPage({ ...proven, ...changes }, options)
 }
@@ -67,6 +72,24 @@ test('the page of a receipt links its rail by name, its registered payer and the
   expect(md).toContain('[Larkspur](/partners/larkspur)')
   expect(md).toContain(`(/jobs/${job})`)
   expect(contentOf(pageOf({ ...platform, job_id: job })).md).not.toContain('/jobs/')
+})
+
+test('the page of a receipt says whether witnesses have seen it, and whether the sources of its pact disagree', () => {
+  const { md } = contentOf(pageOf({}))
+  expect(md).toContain('**Not witnessed** (not proven, no witness configured)')
+  const seen = contentOf(pageOf({}, { quorum: 2, isWitnessed: true })).md
+  expect(seen).toContain('**Others saw the same log** (proven, cosigned by 2)')
+  const pactFlag = {
+    id: 'flg_1',
+    rail: 'pact',
+    kind: 'pact_sources_disagree',
+    severity: 'warning',
+    title: 'Pact 42: its sources disagree',
+    evidence: {},
+    opened_at: proven.occurred_at,
+  } as const
+  const { md: doubted } = contentOf(pageOf({}, { pactFlag }))
+  expect(doubted).toContain('[Pact 42: its sources disagree](/honesty#flg_1)')
 })
 
 test('sums of a worker leave out what the chain contradicts', () => {

@@ -218,7 +218,7 @@ describe('pages rendered on request', () => {
     await page.getByRole('searchbox').press('Enter')
     await page.waitForURL(`**/jobs/${jobId}`)
     await page.getByRole('heading', { name: 'History' }).waitFor()
-    expect(await page.locator('main ol').innerText()).toContain('delivered by the worker')
+    expect(await page.locator('main ol').innerText()).toContain('Delivered by the worker')
     expect(problems).toEqual([])
   })
 

@@ -38,7 +38,10 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
         names,
         platformName: undefined,
         pactId: null,
+        pactFlag: undefined,
         logIndex: 7,
+        quorum: null,
+        isWitnessed: false,
         points: 0,
         disputes: disputes.newest,
       }),
@@ -53,9 +56,7 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
       }),
     ),
     ...exchange.jobs.map((job) => jobPage({ ...job, history: [] }, names)),
-    ...partners.map((partner) =>
-      partnerPage(partner, { tierName: undefined, oaths: [], total: '0' }),
-    ),
+    ...partners.map((partner) => partnerPage(partner, { tier: undefined, oaths: [], total: '0' })),
     ...disputes.newest.map((dispute) => disputePage(dispute, names)),
   ].flatMap((page) => documents(page, new Set()).documents)
 }

@@ -38,6 +38,8 @@ export const tier = model('Tier', {
   covers: list(text(100), 16).describe('Premium reads included in the tier.'),
 })
 
+export type Tier = z.infer<typeof tier>
+
 export const tierList = model('TierList', { count, tiers: list(tier, 16) })
 
 export const oath = model('Oath', {
