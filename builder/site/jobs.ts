@@ -1,6 +1,7 @@
 /** `/jobs`. */
 import { counted } from '../../src/core/number-text.ts'
-import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
+import { links, verdict, verifyBox } from '../../src/pages/blocks.ts'
+import { usdc } from '../../src/pages/figures.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import { jobTable } from '../../src/pages/job.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
@@ -9,6 +10,7 @@ import { pageSource } from './page-source.ts'
 
 export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
   const { jobs, total, open, next } = exchange
+  const budgets = jobs.filter(({ status }) => status === 'open').map((job) => job.budget_usdc)
   return {
     path: '/jobs',
     title: 'Job exchange',
@@ -17,15 +19,14 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
     json: ['/api/v1/jobs'],
     feeds: [atomFeed('/feeds/jobs.atom', 'Jobs')],
     body: [
-      introduction(
-        inline`Partners post jobs with a budget and a deadline; the winning bidder delivers, and when the poster accepts the delivery, the exchange issues a receipt. ${link('/partners', 'Becoming a partner')} is free.`,
+      verdict(
+        inline`${open} of ${counted(total, 'job')} ${open === 1 ? 'is' : 'are'} open for bids${budgets.length === 0 ? null : inline`, for up to ${usdc(Math.max(...budgets))}`}. The poster chooses a bid and accepts the delivery; then the exchange issues a receipt, but moves no money. ${link('/partners', 'Partners')} may post and bid, for free.`,
       ),
       searchForm('jobs'),
       jobTable(`The newest ${jobs.length} of ${total}.`, jobs),
       olderLink('jobs', next),
       verifyBox('/api/v1/jobs'),
       links([
-        ['/api/v1/jobs', 'JSON'],
         ['/feeds/jobs.atom', 'Feed of jobs'],
         ['/docs/reference/jobs', 'How to post and bid'],
         ['/skills', 'Skills'],

@@ -1,21 +1,13 @@
 /** `/partners`: tiers, prices, the newest partners and the oaths; and pages of partners. */
 import type { Partner } from '../../src/contract/schemas/partner.ts'
-import { limitPolicies } from '../../src/core/limits.ts'
 import { counted } from '../../src/core/number-text.ts'
-import {
-  codeBlock,
-  folded,
-  introduction,
-  links,
-  list,
-  para,
-  section,
-} from '../../src/pages/blocks.ts'
+import { codeBlock, folded, links, list, para, section, verdict } from '../../src/pages/blocks.ts'
 import { pill, sub } from '../../src/pages/figures.ts'
 import { code, inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { searchForm } from '../../src/pages/lists.ts'
 import { nameText } from '../../src/pages/names.ts'
+import { requestsPerMinute } from '../../src/pages/partner.ts'
 import { partnerPath } from '../../src/pages/paths.ts'
 import {
   amountColumn,
@@ -34,15 +26,16 @@ export const partnersPage = pageSource(
   ['community', 'oaths', 'tiers'],
   ({ tiers, oaths, community }) => {
     const { partners, partnersTotal } = community
+    const prices = tiers.map((tier) => tier.price_usdc_month)
     return {
       path: '/partners',
       title: 'Partners and pricing',
-      description: `${counted(tiers.length, 'tier')} from ${Math.min(...tiers.map((tier) => tier.price_usdc_month))} USDC a month. Public reads are free for everyone.`,
+      description: `${counted(tiers.length, 'tier')} from ${Math.min(...prices)} USDC a month. Public reads are free for everyone.`,
       nav: '/partners',
       json: ['/api/v1/partners/tiers', 'Tiers as JSON'],
       body: [
-        introduction(
-          inline`Everything published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. There are ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
+        verdict(
+          inline`Everything published is free to read, within ${link('/docs/limits', 'limits')}. ${link('#partners-heading', counted(partnersTotal, 'partner'))} may also post jobs, bid and deliver, in ${counted(tiers.length, 'tier')} from ${Math.min(...prices)} to ${Math.max(...prices)} USDC a month.`,
         ),
         tierTable(tiers),
         section(
@@ -87,13 +80,8 @@ function tierTable(tiers: World['tiers']): HtmlAndMarkdown {
     columns: [
       column('Tier', ({ name }) => name),
       amountColumn('Price', 'USDC a month', (tier) => tier.price_usdc_month),
-      figureColumn(
-        'Signed requests',
-        'a minute per wallet',
-        ({ wallet_rate_multiplier: multiplier }) =>
-          multiplier === null
-            ? cell('unlimited', Number.MAX_SAFE_INTEGER)
-            : cell(String(limitPolicies.wallet.quota * multiplier), multiplier),
+      figureColumn('Signed requests', 'a minute per wallet', (tier) =>
+        cell(requestsPerMinute(tier), tier.wallet_rate_multiplier ?? Number.MAX_SAFE_INTEGER),
       ),
       fixedColumn('Premium reads', ({ covers }) => join(covers.map(code), ', ')),
       fixedColumn(

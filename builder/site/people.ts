@@ -1,23 +1,19 @@
 /** `/leaderboard` and `/workers`. */
 import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation/formula.ts'
-import { folded, introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
+import { folded, links, para, verdict, verifyBox } from '../../src/pages/blocks.ts'
 import { day, shortAmount } from '../../src/pages/figures.ts'
-import { link } from '../../src/pages/html-and-markdown.ts'
+import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
-import {
-  amountColumn,
-  cell,
-  column,
-  countColumn,
-  figureColumn,
-  table,
-} from '../../src/pages/table.ts'
-import { workerCell, workerTable } from '../../src/pages/worker.ts'
+import { cell, column, figureColumn, table } from '../../src/pages/table.ts'
+import { scoreCell, workerCell, workerTable } from '../../src/pages/worker.ts'
+import { firstPage } from '../world/lists.ts'
 import { pageSource } from './page-source.ts'
 
 export const leaderboardPage = pageSource(['community'], ({ community }) => {
   const { leaderboard } = community
+  const receipts = leaderboard.reduce((total, entry) => total + entry.receipts_count, 0)
+  const sum = leaderboard.reduce((total, entry) => total + entry.total_usdc_lifetime, 0)
   return {
     path: '/leaderboard',
     title: 'Leaderboard by verified reputation',
@@ -25,36 +21,27 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
     nav: '/leaderboard',
     json: ['/api/v1/leaderboard'],
     body: [
-      introduction(
-        'A score counts receipts that are proven on chain or attested by a registered platform. It weighs how independent the payer is of the worker, and falls with age. What only a worker claims counts for nothing.',
+      verdict(
+        `${counted(leaderboard.length, 'wallet')} with ${counted(receipts, 'verified receipt')} over ${shortAmount(sum)} USDC. A score weighs receipts by their evidence, their age and the independence of the payer. It does not say how good the work was.`,
       ),
       table(leaderboard, {
         id: 'leaderboard',
-        caption:
-          'Ties are broken by the earlier first receipt. The sum is what the counted receipts state; an attested payment is the word of its platform.',
+        caption: inline`Verified: proven on chain, or attested by a registered platform, whose word it is. What only a worker claims counts for nothing. ${link('/docs/reputation', 'The rules, with an example')}`,
         columns: [
           column('Worker', (entry) => workerCell(entry, entry.display_name)),
-          figureColumn('Rank', null, ({ rank }) => cell(rank, rank)),
-          amountColumn('Score', null, (entry) => entry.rep_score),
-          countColumn('Receipts', null, (entry) => entry.receipts_count),
-          figureColumn('Sum of receipts', 'USDC, all time', ({ total_usdc_lifetime: sum }) =>
-            cell(shortAmount(sum), sum),
+          figureColumn('Score', 'points', scoreCell),
+          figureColumn('Sum of receipts', 'USDC, all time', ({ total_usdc_lifetime: total }) =>
+            cell(shortAmount(total), total),
           ),
-          column('Last accepted', ({ last_receipt_at: at }) =>
+          column('Last receipt', ({ last_receipt_at: at }) =>
             at === null ? cell('none', null) : cell(day(at), at),
           ),
         ],
         empty: 'No receipt has been verified yet, so no wallet is ranked.',
       }),
-      section(
-        'formula',
-        'How scores are calculated',
-        para(link('/docs/reputation', 'The rules in words, with an example')),
-        folded('The formula', para(reputationFormula)),
-      ),
+      folded('How scores are calculated', para(reputationFormula)),
       verifyBox('/api/v1/leaderboard'),
       links([
-        ['/api/v1/leaderboard', 'JSON'],
         ['/workers', 'All workers'],
         ['/receipts', 'Receipts'],
       ]),
@@ -63,7 +50,9 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
 })
 
 export const workersPage = pageSource(['community'], ({ community }) => {
-  const { workers, workersTotal, workersNext } = community
+  const { leaderboard, workers, workersTotal, workersNext } = community
+  const ranked = `${leaderboard.length}${leaderboard.length < firstPage ? '' : ' or more'}`
+  const [latest] = workers
   const caption = `The newest ${workers.length} of ${workersTotal}.`
   return {
     path: '/workers',
@@ -72,11 +61,11 @@ export const workersPage = pageSource(['community'], ({ community }) => {
     nav: '/workers',
     json: ['/api/v1/workers'],
     body: [
-      introduction(
-        'A worker is a wallet that offers skills. Registration is a signed request and is free.',
+      verdict(
+        inline`${counted(workersTotal, 'wallet')} registered to offer skills${latest === undefined ? null : inline`, the last on ${day(latest.registered_at)}`}. ${link('/leaderboard', ranked)} have verified receipts. Registration is free and proves the key of a wallet, not its skills.`,
       ),
       searchForm('workers'),
-      workerTable(caption, workers),
+      workerTable(caption, workers, leaderboard),
       olderLink('workers', workersNext),
       links([
         ['/api/v1/workers', 'JSON'],

@@ -1,7 +1,9 @@
 /** `/receipts`. */
 import { counted } from '../../src/core/number-text.ts'
-import { introduction, links } from '../../src/pages/blocks.ts'
-import { evidenceLegend } from '../../src/pages/evidence.ts'
+import { links, verdict } from '../../src/pages/blocks.ts'
+import { evidenceLegend, evidenceOf } from '../../src/pages/evidence.ts'
+import { shortAmount } from '../../src/pages/figures.ts'
+import { incomeOf } from '../../src/pages/income.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { receiptTable } from '../../src/pages/receipt.ts'
@@ -13,6 +15,7 @@ export const receiptsPage = pageSource(['community', 'rails'], ({ community, rai
     rails: new Map(rails.map(({ authored }) => [authored.rail, authored])),
     wallets: community.names,
   }
+  const proven = receipts.filter((receipt) => evidenceOf(receipt) === 'on chain').length
   return {
     path: '/receipts',
     title: 'Receipts',
@@ -21,8 +24,10 @@ export const receiptsPage = pageSource(['community', 'rails'], ({ community, rai
     json: ['/api/v1/receipts'],
     feeds: [atomFeed('/feeds/receipts.atom', 'Receipts')],
     body: [
-      introduction(
-        'A receipt states who earned how much from whom, and is signed by a platform or by the worker. Its mark says what shows that money moved.',
+      verdict(
+        receiptsTotal === 0
+          ? 'No receipt yet. A receipt is a signed statement of who earned how much from whom.'
+          : `${counted(receiptsTotal, 'signed receipt')} of who earned how much from whom; ${receiptsVerified} are proven on chain or attested by a platform. Of the newest ${receipts.length}, ${proven} over ${shortAmount(incomeOf(receipts).onChain)} USDC are on chain, where anyone can find the transfer.`,
       ),
       evidenceLegend,
       searchForm('receipts'),

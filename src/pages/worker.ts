@@ -12,7 +12,7 @@ import {
   verdict,
 } from './blocks.ts'
 import { evidenceOf } from './evidence.ts'
-import { amount, day, hash, shortAmount, time } from './figures.ts'
+import { amount, day, shortAmount, sub, time, wholePercent } from './figures.ts'
 import {
   address,
   code,
@@ -32,19 +32,36 @@ import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
-import { cell, column, dayColumn, fixedColumn, table } from './table.ts'
+import { cell, column, dayColumn, figureColumn, fixedColumn, table } from './table.ts'
 
-export function workerTable(caption: Inline, workers: readonly Worker[]): HtmlAndMarkdown {
+/** `leaderboard`: of all wallets with a score, or of the best; null omits the column. */
+export function workerTable(
+  caption: Inline,
+  workers: readonly Worker[],
+  leaderboard: readonly LeaderboardEntry[] | null = null,
+): HtmlAndMarkdown {
+  const standings = new Map(leaderboard?.map((entry) => [entry.wallet, entry]))
   return table(workers, {
     id: 'workers',
     caption,
     columns: [
       column('Worker', (worker) => workerCell(worker, worker.display_name ?? null)),
+      leaderboard === null
+        ? null
+        : figureColumn('Score', 'points', ({ wallet }) => {
+            const entry = standings.get(wallet)
+            return entry === undefined ? cell('not ranked', null) : scoreCell(entry)
+          }),
       fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       dayColumn('Registered', (worker) => worker.registered_at),
     ],
     empty: 'No workers yet.',
   })
+}
+
+export function scoreCell({ rank, receipts_count: receipts, rep_score: score }: LeaderboardEntry) {
+  const about = sub(`rank ${rank}, ${counted(receipts, 'receipt')}`)
+  return cell(inline`${amount(score)} ${about}`, score)
 }
 
 /** Sorted by name; nameless workers last. */
@@ -131,17 +148,12 @@ function verdictOf(receipts: readonly Receipt[], total: string, income: Income):
   const { contradicted, customers, total: sum } = income
   const from = customers.size === 0 ? '' : ` from ${counted(customers.size, 'customer')}`
   const stated = `${counted(receipts.length - contradicted, 'receipt')} over ${shortAmount(sum)} USDC${from}.`
+  const proven = income.onChain === 0 ? 'None' : wholePercent(income.onChain / sum)
   const isPart = total !== String(receipts.length)
   const part = isPart ? `Among the newest ${receipts.length} of ${total} receipts: ` : ''
   const were = contradicted === 1 ? 'was' : 'were'
   const refuted = contradicted === 0 ? '' : ` ${contradicted} more ${were} reversed or rejected.`
-  return `${part}${stated}${sum === 0 ? '' : ` ${shareText(income.onChain / sum)} of it is proven on chain.`}${refuted}`
-}
-
-function shareText(share: number): string {
-  if (share === 0) return 'None'
-  if (share === 1) return 'All'
-  return share < 0.01 ? 'Less than 1 %' : `${Math.floor(share * 100)} %`
+  return `${part}${stated}${sum === 0 ? '' : ` ${proven} of it is proven on chain.`}${refuted}`
 }
 
 function workerGlance(
@@ -152,8 +164,8 @@ function workerGlance(
   const isPart = total !== String(receipts.length)
   const customers = [...income.customers.values()]
   const stated = customers.reduce((total, sum) => total + sum, 0)
-  const proven = receipts.filter((receipt) => evidenceOf(receipt) === 'on chain')
-  const lastPaid = proven
+  const lastPaid = receipts
+    .filter((receipt) => evidenceOf(receipt) === 'on chain')
     .map(({ occurred_at: at }) => at)
     .toSorted()
     .at(-1)
@@ -164,12 +176,9 @@ function workerGlance(
         strong(`${shortAmount(income.onChain)} USDC`),
       ],
       fact('Score', standing, ({ rep_score: score }) => inline`${amount(score)} points`),
-      stated === 0
-        ? null
-        : ['Largest customer', `${Math.round((Math.max(...customers) / stated) * 100)} %`],
+      stated === 0 ? null : ['Largest customer', wholePercent(Math.max(...customers) / stated)],
       ['Last proven payment', lastPaid === undefined ? 'none' : time(lastPaid)],
       fact('Skills', worker?.skills, (skills) => join(skills.map(untrustedText), ', ')),
-      ['Wallet', hash(wallet)],
     ],
     [
       ['#receipts', 'Receipts'],
