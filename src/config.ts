@@ -70,7 +70,7 @@ export const settings = {
     default: '127.0.0.1',
   },
   SITE_URL: {
-    doc: 'Public address of the site. All links start with this address, never with the host name of a request.',
+    doc: 'Public address of the site. All links start with this address, never with the host name of a request. The default has the port `PORT`.',
     schema: siteUrl,
     default: 'http://localhost:8787',
   },
@@ -254,7 +254,9 @@ export function parseConfig(environment: Environment): Config {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [name, setting] of entriesOf<Record<SettingName, Setting>>(settings)) {
-    const raw = rawValue(name, setting, environment, problems) ?? setting.default
+    const isLocal = name === 'SITE_URL' && Number(values['PORT']) > 0
+    const unset = isLocal ? `http://localhost:${String(values['PORT'])}` : setting.default
+    const raw = rawValue(name, setting, environment, problems) ?? unset
     if (raw === null) {
       values[name] = null
       continue

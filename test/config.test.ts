@@ -35,6 +35,12 @@ describe('settings', () => {
     })
   })
 
+  it('the default address of the site has the port of the service', () => {
+    expect(parse({ PORT: '9112' }).SITE_URL).toBe('http://localhost:9112')
+    expect(parse({ PORT: '9112', SITE_URL: 'https://a.test' }).SITE_URL).toBe('https://a.test')
+    expect(parse({ PORT: '0' }).SITE_URL).toBe('http://localhost:8787')
+  })
+
   it('settings read secrets from files', () => {
     expect(parse({ RPC_URL_BASE_FILE: '/run/secrets/base' }).RPC_URL_BASE).toBe(
       'https://rpc.test/key',
