@@ -232,7 +232,7 @@ function ofLargest(
 }
 
 function percentText(share: number): string {
-  return `${Math.floor(share * 100)} %`
+  return `${Math.min(Math.round(share * 100), share < 1 ? 99 : 100)} %`
 }
 
 function roundedShare(share: number): number {
