@@ -1,40 +1,36 @@
 /** `/`: how many rails pay, the key figures, and every rail in one table. */
 import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { htmlOnly, introduction, keyFigures, links, para } from '../../src/pages/blocks.ts'
+import { actions, htmlOnly, introduction, keyFigures, links, para } from '../../src/pages/blocks.ts'
 import { shortAmount, time, unknown, wholePercent } from '../../src/pages/figures.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { payingText } from '../../src/pages/page-cards.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import { carriedText, doubtsOf, keptVolume } from '../../src/pages/rail-parts.ts'
-import { opportunitiesOf } from '../documents/opportunities.ts'
-import { railPaysNow } from '../documents/rail-view.ts'
+import {
+  carriedText,
+  doubtsOf,
+  isAudited,
+  keptVolume,
+  leftOutShare,
+} from '../../src/pages/rail-parts.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import { filterStyles } from './filters.ts'
 import { pageSource } from './page-source.ts'
 import { railSection } from './rail-table.ts'
-import { shownRails } from './shown-rails.ts'
-import type { ShownRail } from './shown-rails.ts'
+import { listedRails } from './shown-rails.ts'
+import type { ListedRail } from './shown-rails.ts'
 import { tally } from './tally.ts'
 
-/** The article that explains the statuses; linked only if it exists. */
-const statusArticle = 'five-statuses'
-
-export const homePage = pageSource([...statsParts, 'articles', 'history'], (world) => {
-  const rails = shownRails(world)
+export const homePage = pageSource([...statsParts, 'history'], (world) => {
+  const rails = listedRails(world)
   const stats = statsOf(world)
-  const isLive = rails.every(
-    ({ record, view }) => !railPaysNow(record, world) || carriedText(view, world) === null,
-  )
-  const paying = payingText(
+  const title = payingText(
     stats,
     rails.map(({ view }) => view),
   )
-  const when = isLive ? 'now' : 'as of our last reading'
-  const title = paying.endsWith('AI agents') ? `${paying} ${when}` : paying
   return {
     path: '/',
     title,
@@ -44,20 +40,22 @@ export const homePage = pageSource([...statsParts, 'articles', 'history'], (worl
     styles: [filterStyles],
     feeds: [atomFeed('/feeds/transitions.atom', 'Status changes')],
     body: [
-      para(lastPoll(rails), 'age'),
+      para(lastPoll(rails, world), 'age'),
       introduction(
         inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, takes out money that only moves in circles, and shows what is left next to what is in doubt. Every document is ${link('/docs/verifying', 'signed')}.`,
       ),
+      actions([
+        ['/match', 'What can my agent earn?'],
+        ['/opportunities', 'Where to earn', 'quiet'],
+      ]),
       htmlOnly(searchField),
       tally(rails, world),
-      keys(rails, world, stats),
+      keys(rails, world),
       railSection(rails, world),
       links([
         ['/api/v1/rails', 'All rails as JSON'],
         ['/api/v1/rails.csv', 'All rails as CSV'],
-        world.articles.some(({ slug }) => slug === statusArticle)
-          ? [`/desk/${statusArticle}`, 'What each status means']
-          : null,
+        ['/docs/rules', 'What each status means'],
         ['/arbitrage', 'How expected income is calculated'],
       ]),
     ],
@@ -70,32 +68,37 @@ const searchField = html`<form class="search" role="search" action="/search">
   <button class="btn" type="submit">Search</button>
 </form>`
 
-function lastPoll(rails: readonly ShownRail[]): Inline {
+/** When we read, and which of the paying rails in the headline need a second look. */
+function lastPoll(rails: readonly ListedRail[], world: StatsWorld): Inline {
   const polls = rails.flatMap(({ record }) => record.state.lastPollAtMs ?? [])
-  return polls.length === 0
-    ? 'No rail has been polled yet.'
-    : inline`Last poll: ${time(Math.max(...polls))}`
+  if (polls.length === 0) return 'No rail has been polled yet.'
+  const paying = rails.filter(({ offer, rank }) => offer !== undefined && rank < 2)
+  const warned = paying.filter(({ rank }) => rank === 1).length
+  const old = paying.filter(({ view }) => carriedText(view, world) !== null).length
+  const doubted = `. Of the ${paying.length} that pay: ${warned} with an open warning, ${old} not read recently`
+  return inline`Last poll: ${time(Math.max(...polls))}${paying.length === 0 ? '' : doubted}`
 }
 
 /** Sums contain only figures of recent polls. */
-function keys(
-  rails: readonly ShownRail[],
-  world: StatsWorld,
-  stats: ReturnType<typeof statsOf>,
-): HtmlAndMarkdown {
+function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown {
   const doubts = doubtsOf(world.openFlags)
   const earning = rails.filter(({ view }) => view.category === 'earning')
-  const summed = earning
-    .map(({ view }) => view)
-    .filter((view) => view.figures_source === 'poll' && !view.stale && keptVolume(view) !== null)
-  const sum = (figure: (view: ShownRail['view']) => number) =>
-    summed.reduce((total, view) => total + figure(view), 0)
-  const kept = sum((view) => keptVolume(view) ?? 0)
-  const raw = sum((view) => knownFigure(view, 'tpv_30d_raw_usdc') ?? 0)
-  const leftOut = sum((view) => leftOutOf(view) ?? 0)
-  const isLeftOutKnown = summed.some((view) => leftOutOf(view) !== null)
+  const summed = earning.filter(
+    ({ view }) => !isAudited(view) && !view.stale && keptVolume(view) !== null,
+  )
+  const sum = (figure: (rail: ListedRail) => number | null) =>
+    summed.reduce((total, rail) => total + (figure(rail) ?? 0), 0)
+  const kept = sum(({ view }) => keptVolume(view))
+  const rawOf = ({ view }: ListedRail) => knownFigure(view, 'tpv_30d_raw_usdc') ?? 0
+  const raw = sum(rawOf)
+  const leftOut = sum((rail) => Math.max(0, leftOutShare(rail.view) ?? 0) * rawOf(rail))
+  const isLeftOutKnown = summed.some(({ view }) => leftOutShare(view) !== null)
   const isUnknown = summed.length === 0
-  const incomes = opportunitiesOf(world).flatMap(({ expected_usd_per_day: income }) => income ?? [])
+  const warned = sum(({ view, rank }) => (rank === 1 ? keptVolume(view) : 0))
+  const net = sum(({ view }) => knownFigure(view, 'tpv_30d_net_usdc'))
+  const incomes = rails.flatMap(({ rank, offer }) =>
+    rank === 0 ? (offer?.expected_usd_per_day ?? []) : [],
+  )
   const [lowest, highest] = [Math.min(...incomes), Math.max(...incomes)]
   const flagged = new Set(doubts.flatMap(({ rail }) => rail ?? [])).size
   return keyFigures([
@@ -105,7 +108,7 @@ function keys(
       unit: isUnknown ? '' : 'USDC',
       note: isUnknown
         ? 'No earning rail has been read recently. Figures of others follow other rules, so they are not added up.'
-        : `Net where known, read on ${summed.length} of ${counted(earning.length, 'earning rail')}. The others are unknown and count for nothing.`,
+        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown. Of the sum, ${shortAmount(kept - net)} is not net and ${shortAmount(warned)} is under an open warning.`,
     },
     {
       label: 'What a worker earns',
@@ -119,7 +122,7 @@ function keys(
       note:
         incomes.length === 0
           ? inline`No paying rail shows its volume, workers and top share yet. ${link('/opportunities', 'Where to earn')}`
-          : inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${incomes.length} of ${counted(stats.opportunities, 'paying rail')}. ${link('/opportunities', 'Where to earn')}`,
+          : inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${counted(incomes.length, 'paying rail')} without an open warning. ${link('/opportunities', 'Where to earn')}`,
     },
     {
       label: 'What is left out',
@@ -129,9 +132,4 @@ function keys(
       note: inline`${raw === 0 ? '' : `${wholePercent(leftOut / raw)} of the raw volume: what the rule of each rail excludes, and money that came back. `}${doubts.length === 0 ? (isUnknown ? 'No rail has been read recently.' : 'No open doubts.') : inline`${link('/honesty', counted(doubts.length, 'open doubt'))} about ${counted(flagged, 'rail')}.`}`,
     },
   ])
-}
-
-function leftOutOf(view: ShownRail['view']): number | null {
-  const [raw, kept] = [knownFigure(view, 'tpv_30d_raw_usdc'), keptVolume(view)]
-  return raw === null || kept === null ? null : Math.max(0, Math.round((raw - kept) * 1e6) / 1e6)
 }

@@ -1,9 +1,7 @@
 /** `/opportunities`: a card for each rail that pays now, highest expected income first, then what others once counted. */
-import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { knownFigure } from '../../src/core/figures.ts'
-import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import {
   actions,
@@ -11,8 +9,6 @@ import {
   facts,
   introduction,
   links,
-  para,
-  section,
   stacked,
   verdict,
   verifyBox,
@@ -23,69 +19,47 @@ import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import {
+  alsoPaying,
   doubtNote,
-  doubtsOf,
   entryCost,
   incomeRange,
   isAudited,
   keptVolume,
   needs,
+  payingSections,
   railLink,
   statusPill,
 } from '../../src/pages/rail-parts.ts'
-import { opportunitiesOf } from '../documents/opportunities.ts'
 import { isAnyRailKnown } from '../documents/rail-view.ts'
 import type { World } from '../world/world.ts'
 import { pageSource } from './page-source.ts'
-import { railParts, shownRails } from './shown-rails.ts'
+import { listedParts, listedRails } from './shown-rails.ts'
+import type { ListedRail } from './shown-rails.ts'
 
-const nothingKnown = 'No reading has shown yet which rails pay.'
-
-export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world) => {
-  const found = opportunitiesOf(world)
-  const isKnown = isAnyRailKnown(world)
-  const doubts = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
-  const views = shownRails(world).map(({ view }) => view)
-  const incomes = new Map(found.map((entry) => [entry.rail, entry]))
-  const cardOf = (view: Rail) =>
-    card(view, incomes.get(view.rail), doubts.get(view.rail) ?? [], world)
-  const now = found.flatMap(({ rail }) => views.find((view) => view.rail === rail) ?? [])
-  const once = views.filter(
-    (view) => isAudited(view) && view.status === 'paying' && !incomes.has(view.rail),
-  )
+export const opportunitiesPage = pageSource(listedParts, (world) => {
+  const paying = listedRails(world)
+    .filter(({ view, offer }) => offer !== undefined || isOldCount(view))
+    .toSorted((a, b) => incomeOf(b) - incomeOf(a))
+  const answer = `${verdictOf(paying, isAnyRailKnown(world))}${alsoPaying(paying)}`
   return {
     path: '/opportunities',
     title: 'Where can my agent earn?',
-    description: isKnown
-      ? `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`
-      : nothingKnown,
+    description: answer,
     nav: '/opportunities',
     json: ['/api/v1/opportunities'],
     body: [
-      verdict(isKnown || found.length > 0 ? verdictOf(found) : nothingKnown),
+      verdict(answer),
       introduction(
-        inline`Expected income is the average daily earnings per worker over 30 days, excluding the top earner. It is past pay of others and no promise; what we doubt is on the card. ${link('/arbitrage', 'How it is calculated')} · ${link('/match', 'Only what my agent can do')}`,
+        inline`Expected income is the average daily earnings per worker over 30 days, excluding the top earner. It is past pay of others and no promise; what we doubt is on the card. ${link('/arbitrage', 'How it is calculated')}`,
       ),
-      now.length === 0
-        ? para(
-            inline`${isKnown ? 'No rail has the status “paying” at the moment.' : nothingKnown} See ${link('/', 'all rails')}.`,
-            'empty',
-          )
-        : section('now', 'Paying now', cards(now.map(cardOf))),
-      once.length === 0
-        ? null
-        : section(
-            'once',
-            'Paying when others last counted',
-            para(
-              'We have not read these rails, and the count of others is too old to say what they pay now. Every figure is theirs.',
-            ),
-            cards(once.map(cardOf)),
-          ),
+      actions([
+        ['/match', 'Only what my agent can do'],
+        ['/compare', 'Compare rails', 'quiet'],
+      ]),
+      ...payingSections(paying, (rails) => cards(rails.map((rail) => card(rail, world)))),
       verifyBox('/api/v1/opportunities'),
       links([
         ['/api/v1/opportunities', 'JSON'],
-        ['/match', 'What can my agent earn?'],
         ['/skills', 'By skill'],
         ['/', 'All rails'],
       ]),
@@ -93,15 +67,22 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
   }
 })
 
-function verdictOf(found: readonly Opportunity[]): string {
-  const incomes = found.flatMap(({ expected_usd_per_day: income }) => income ?? [])
-  const [lowest, highest] = [Math.min(...incomes), Math.max(...incomes)].map(shortAmount)
+/** Others counted it as paying, too long ago to say what it pays now. */
+const isOldCount = (view: Rail) => isAudited(view) && view.status === 'paying' && !view.judged
+
+const incomeOf = ({ offer }: ListedRail) => offer?.expected_usd_per_day ?? -1
+
+function verdictOf(rails: readonly ListedRail[], isKnown: boolean): string {
+  if (!isKnown) return 'No reading has shown yet which rails pay.'
+  const paying = rails.filter(({ rank }) => rank === 0)
+  if (paying.length === 0) return 'No rail without an open warning pays now.'
+  const known = paying.map(incomeOf).filter((income) => income >= 0)
+  const [lowest, highest] = [Math.min(...known), Math.max(...known)].map(shortAmount)
   const range = lowest === highest ? highest : `${lowest} to ${highest}`
-  const without = found.length - incomes.length
-  const paying = `${counted(found.length, 'rail')} ${found.length === 1 ? 'pays' : 'pay'} now.`
+  const without = paying.length - known.length
   return [
-    paying,
-    incomes.length === 0 ? '' : ` A worker earned ${range} USDC a day there on average.`,
+    `${counted(paying.length, 'rail')} ${paying.length === 1 ? 'pays' : 'pay'} now.`,
+    known.length === 0 ? '' : ` A worker earned ${range} USDC a day there on average.`,
     without === 0 ? '' : ` On ${without} of them the income is unknown.`,
   ].join('')
 }
@@ -115,19 +96,13 @@ function cards(shown: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   }
 }
 
-/** `entry`: undefined if the rail does not pay now. */
-function card(
-  view: Rail,
-  entry: Opportunity | undefined,
-  doubts: readonly Flag[],
-  world: Pick<World, 'nowMs'>,
-): HtmlAndMarkdown {
+function card({ view, offer, doubts }: ListedRail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
   const name = inline`${railLink(view)}`
   const status = statusPill(view, world)
   const place = sub(`${view.category} · ${view.chain}`)
   const apply = view.sample_apply_url
   const body = stacked([
-    entry === undefined ? countedVolume(view) : income(view, entry),
+    offer === undefined ? countedVolume(view) : income(view, offer),
     doubtNote(view, doubts, world),
     facts([
       ['Entry cost', entryCost(view)],
@@ -144,8 +119,11 @@ function card(
     ]),
   ])
   return {
-    html: html`<h3>${name.html}</h3>
-      ${status.html} ${place.html} ${body.html}`,
+    html: html`<div class="head">
+        <h3>${name.html}</h3>
+        <span>${status.html}</span>
+      </div>
+      ${place.html} ${body.html}`,
     md: `### ${name.md}: ${status.md}\n\n${place.md}\n\n${body.md}`,
   }
 }

@@ -1,9 +1,7 @@
 /** The table of rails. */
-import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { daysReadText } from '../../src/core/backfill.ts'
 import { knownFigure } from '../../src/core/figures.ts'
-import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, section } from '../../src/pages/blocks.ts'
 import { hasClaims } from '../../src/pages/claims.ts'
@@ -13,7 +11,6 @@ import { inline, link, small } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import {
   doubtNote,
-  doubtsOf,
   isAudited,
   keptVolume,
   railLink,
@@ -25,14 +22,13 @@ import { cell, column, table } from '../../src/pages/table.ts'
 import type { TableColumn } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { filterForm, statusWords } from './filters.ts'
-import type { ShownRail } from './shown-rails.ts'
+import type { ListedRail, ShownRail } from './shown-rails.ts'
 import { volumeSpark } from './volume-series.ts'
 
 export function railSection(
-  rails: readonly ShownRail[],
-  world: Pick<World, 'history' | 'nowMs' | 'openFlags'>,
+  rails: readonly ListedRail[],
+  world: Pick<World, 'history' | 'nowMs'>,
 ): HtmlAndMarkdown {
-  const doubts = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
   const sorted = rails.toSorted(byStatus)
   const firsts = new Map(sorted.toReversed().map(({ view }) => [statusWord(view), view.rail]))
   return section(
@@ -49,7 +45,7 @@ export function railSection(
         return { status: statusWord(view), chain: view.chain, category: view.category }
       },
       columns: [
-        ...leadingColumns(doubts, world),
+        ...leadingColumns(world),
         column(
           'Trend',
           ({ view }) => volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
@@ -70,11 +66,8 @@ export function railSection(
 
 export const statusAnchor = (status: string) => `status-${status.replaceAll(' ', '-')}`
 
-/** The rail, its status, its volume and its doubt, as in every list of rails. `doubts`: open flags by rail. */
-export function leadingColumns(
-  doubts: ReadonlyMap<string | null, readonly Flag[]>,
-  world: Pick<World, 'nowMs'>,
-): readonly TableColumn<ShownRail>[] {
+/** The rail, its status, its volume and its doubt, as in every list of rails. */
+export function leadingColumns(world: Pick<World, 'nowMs'>): readonly TableColumn<ListedRail>[] {
   return [
     column('Rail', ({ view }) =>
       cell(
@@ -91,10 +84,8 @@ export function leadingColumns(
     column('Volume', ({ view }) => volumeCell(view), { unit: 'USDC, 30 days', kind: 'volume' }),
     column(
       'Doubt',
-      ({ view }) => {
-        const flags = doubts.get(view.rail) ?? []
-        return cell(doubtNote(view, flags, world), flags.length === 0 ? null : -flags.length)
-      },
+      ({ view, doubts }) =>
+        cell(doubtNote(view, doubts, world), doubts.length === 0 ? null : -doubts.length),
       { kind: 'doubt-column' },
     ),
   ]
@@ -127,13 +118,16 @@ export function statusWord({ judged, status }: Rail): string {
 const statusRank = ({ judged, status }: ShownRail['view']) =>
   judged ? statusWords.indexOf(status) : statusWords.length
 
-/** By status with paying first, then by volume with unknown last; of those not judged, what others counted is first. */
-export function byStatus(a: ShownRail, b: ShownRail): number {
-  const status = statusRank(a.view) - statusRank(b.view)
-  if (status !== 0) return status
-  const said = Number(hasClaims(b.view)) - Number(hasClaims(a.view))
-  if (!a.view.judged && said !== 0) return said
-  const volume = (keptVolume(b.view) ?? -1) - (keptVolume(a.view) ?? -1)
-  if (volume !== 0) return volume
-  return a.view.display_name.toLowerCase() < b.view.display_name.toLowerCase() ? -1 : 1
+/**
+ * By status with paying first, then by how far we trust it, then by volume with unknown last; of those not judged, what
+ * others counted is first.
+ */
+export function byStatus(a: ListedRail, b: ListedRail): number {
+  const trust = ({ view, rank }: ListedRail) => (view.judged ? rank : Number(!hasClaims(view)))
+  return (
+    statusRank(a.view) - statusRank(b.view) ||
+    trust(a) - trust(b) ||
+    (keptVolume(b.view) ?? -1) - (keptVolume(a.view) ?? -1) ||
+    (a.view.display_name.toLowerCase() < b.view.display_name.toLowerCase() ? -1 : 1)
+  )
 }

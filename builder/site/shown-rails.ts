@@ -1,4 +1,9 @@
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { groupBy } from '../../src/core/group-by.ts'
+import { doubtsOf, trustRank } from '../../src/pages/rail-parts.ts'
+import { opportunitiesOf } from '../documents/opportunities.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { RailRecord, World } from '../world/world.ts'
 
@@ -13,4 +18,25 @@ export const railParts = ['nowMs', 'pollEveryMs', 'rails'] as const
 
 export function shownRails(world: Pick<World, (typeof railParts)[number]>): ShownRail[] {
   return world.rails.map((record) => ({ record, view: railView(record, world) }))
+}
+
+export interface ListedRail extends ShownRail {
+  /** Gravest first. */
+  readonly doubts: readonly Flag[]
+  readonly rank: ReturnType<typeof trustRank>
+  /** Undefined if the rail does not pay now. */
+  readonly offer: Opportunity | undefined
+}
+
+/** The parts of the world that `listedRails` reads. */
+export const listedParts = ['openFlags', ...railParts] as const
+
+export function listedRails(world: Pick<World, (typeof listedParts)[number]>): ListedRail[] {
+  const byRail = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
+  const offers = new Map(opportunitiesOf(world).map((offer) => [offer.rail, offer]))
+  return shownRails(world).map((shown) => {
+    const { view } = shown
+    const doubts = byRail.get(view.rail) ?? []
+    return { ...shown, doubts, rank: trustRank(view, doubts), offer: offers.get(view.rail) }
+  })
 }

@@ -1,8 +1,6 @@
 /** `/skills` and a page for each skill: the rails that sell it, what they pay and what they ask for. */
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
-import { knownFigure } from '../../src/core/figures.ts'
-import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import {
   actions,
@@ -13,27 +11,26 @@ import {
   section,
   verdict,
 } from '../../src/pages/blocks.ts'
-import { shortAmount, sub, unknown } from '../../src/pages/figures.ts'
+import { pencil, shortAmount, sub, unknown } from '../../src/pages/figures.ts'
 import { code, inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { skillPath } from '../../src/pages/paths.ts'
-import { doubtNote, doubtsOf, needs, railLink, statusPill } from '../../src/pages/rail-parts.ts'
+import { alsoPaying, isAudited, needs, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
-import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
 import { filterForm, filterStyles } from './filters.ts'
 import { pageSource } from './page-source.ts'
 import { byStatus, entryColumn, leadingColumns, workersColumn } from './rail-table.ts'
-import { railParts, shownRails } from './shown-rails.ts'
-import type { ShownRail } from './shown-rails.ts'
+import { listedParts, listedRails } from './shown-rails.ts'
+import type { ListedRail } from './shown-rails.ts'
 
-const parts = ['openFlags', 'taxonomy', ...railParts] as const
+const parts = ['taxonomy', ...listedParts] as const
 type SkillWorld = Pick<World, (typeof parts)[number]>
 
 export const skillsPage = pageSource(parts, (world) => {
   const { note, skills } = world.taxonomy
   const rails = railsBySkill(world)
-  const incomes = incomesOf(world)
+  const sellable = skills.filter(({ slug }) => bestIncome(rails.get(slug) ?? []) !== null).length
   return {
     path: '/skills',
     title: 'Skills',
@@ -42,25 +39,29 @@ export const skillsPage = pageSource(parts, (world) => {
     json: ['/api/v1/skills'],
     styles: [filterStyles],
     body: [
+      verdict(
+        `${counted(skills.length, 'skill')}, ${sellable} of them with a known income on a rail that pays now, without an open warning.`,
+      ),
       introduction(untrustedText(note)),
+      actions([['/match', 'What can my agent earn?']]),
       htmlOnly(filterForm('skills', counted(skills.length, 'skill'))),
       table(skills, {
         id: 'skills',
-        caption: 'Workers list skills by their slug.',
+        caption:
+          'Best income: the average of the paid workers without the top one, on the best rail that we read, in USDC a day.',
         rowId: ({ slug }) => slug,
         rowData: ({ category }) => ({ category }),
         columns: [
-          column('Skill', ({ name, slug }) =>
+          column('Skill', ({ name, slug, category }) =>
             cell(
-              inline`${link(skillPath(slug), untrustedText(name))} ${code(slug)}`,
+              inline`${link(skillPath(slug), untrustedText(name))} ${sub(inline`${code(slug)} · ${category}`)}`,
               name.toLowerCase(),
             ),
           ),
           fixedColumn('Description', (skill) => untrustedText(skill.description), 'wide'),
-          column('Category', ({ category }) => category),
-          column('Rails', ({ slug }) => railCount(rails.get(slug) ?? [], world)),
-          column('Best income', ({ slug }) => bestIncome(rails.get(slug) ?? [], incomes), {
-            unit: 'USDC a day',
+          column('Best rail', ({ slug }) => railCount(rails.get(slug) ?? [], world)),
+          column('Best income', ({ slug }) => incomeCell(rails.get(slug) ?? []), {
+            kind: 'figure',
           }),
         ],
         empty: 'The taxonomy is empty.',
@@ -76,38 +77,16 @@ export const skillsPage = pageSource(parts, (world) => {
 
 export const skillPages = pageSource(parts, function* (world) {
   const rails = railsBySkill(world)
-  const incomes = incomesOf(world)
-  const doubts = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)
-  // What the pages show of a rail, as text once for all skills that it sells.
+  // What the pages show of a rail, once for all skills that it sells.
   const texts = new Map(
-    shownRails(world).map(({ record, view }) => [
-      view.rail,
-      JSON.stringify([
-        view.display_name,
-        view.category,
-        view.chain,
-        view.judged,
-        view.status_since,
-        view.status_basis,
-        view.figures_source,
-        knownFigure(view, 'unique_workers_30d'),
-        knownFigure(view, 'top_worker_share'),
-        view.entry_cost_usdc,
-        view.entry_requirements,
-        record.rule === null,
-        record.backfill,
-        statusPill(view, world).md,
-        incomes.get(view.rail),
-        doubtNote(view, doubts.get(view.rail) ?? [], world).md,
-      ]),
-    ]),
+    listedRails(world).map((shown) => [shown.view.rail, soldTable([shown], world).md]),
   )
   for (const skill of world.taxonomy.skills) {
     const sold = rails.get(skill.slug) ?? []
     yield {
       path: skillPath(skill.slug),
       title: skill.name,
-      description: `${skill.description} ${summary(sold, incomes)}`,
+      description: `${skill.description} ${summary(sold)}`,
       crumb: [
         ['/skills', 'Skills'],
         [null, skill.category],
@@ -116,13 +95,13 @@ export const skillPages = pageSource(parts, function* (world) {
       json: ['/api/v1/skills', 'All skills as JSON'] as const,
       inputs: [skill, sold.map(({ view }) => texts.get(view.rail))],
       body: () => [
-        verdict(inline`${summary(sold, incomes)}${bestText(sold, incomes)}`),
+        verdict(inline`${summary(sold)}${bestText(sold)}`),
         introduction(untrustedText(skill.description)),
         actions([
           [`/match?skill=${skill.slug}`, 'What can my agent earn?'],
           [`/view/workers?q=${skill.slug}`, 'Workers with this skill', 'quiet'],
         ]),
-        section('rails', 'Where it is sold', soldTable(sold, incomes, doubts, world)),
+        section('rails', 'Where it is sold', soldTable(sold, world)),
         para(
           inline`Expected income is the average daily earnings per worker over 30 days, excluding the top earner, on rails that pay now; it is no promise. ${link('/arbitrage', 'How it is calculated')}`,
           'soft',
@@ -137,13 +116,8 @@ export const skillPages = pageSource(parts, function* (world) {
   }
 })
 
-function soldTable(
-  sold: readonly ShownRail[],
-  incomes: Incomes,
-  doubts: Parameters<typeof leadingColumns>[0],
-  world: Pick<World, 'nowMs'>,
-) {
-  const [rail, status, , doubt] = leadingColumns(doubts, world)
+function soldTable(sold: readonly ListedRail[], world: Pick<World, 'nowMs'>) {
+  const [rail, status, , doubt] = leadingColumns(world)
   return table(sold, {
     id: 'sold-on',
     caption: 'Paying rails first. “Unknown” is not zero.',
@@ -152,16 +126,20 @@ function soldTable(
       status ?? null,
       column(
         'Expected',
-        ({ view }) => {
-          const income = incomes.get(view.rail)
-          if (income === undefined) {
+        ({ view, offer }) => {
+          if (offer === undefined) {
             return cell(
               view.judged ? 'none: does not pay now' : inline`${unknown}: not judged`,
               null,
             )
           }
+          const { expected_usd_per_day: income } = offer
           if (income === null) return cell(unknown, null)
-          return cell(inline`${shortAmount(income)} ${small('USDC a day')}`, income)
+          const text = shortAmount(income)
+          return cell(
+            inline`${isAudited(view) ? pencil(text) : text} ${small('USDC a day')}`,
+            income,
+          )
         },
         { kind: 'volume' },
       ),
@@ -174,15 +152,8 @@ function soldTable(
   })
 }
 
-/** Expected income of the rails that pay now; null if it is unknown. */
-type Incomes = ReadonlyMap<string, number | null>
-
-function incomesOf(world: SkillWorld): Incomes {
-  return new Map(opportunitiesOf(world).map((entry) => [entry.rail, entry.expected_usd_per_day]))
-}
-
-function railsBySkill(world: SkillWorld): ReadonlyMap<string, readonly ShownRail[]> {
-  const rails = shownRails(world).toSorted(byStatus)
+function railsBySkill(world: SkillWorld): ReadonlyMap<string, readonly ListedRail[]> {
+  const rails = listedRails(world).toSorted(byStatus)
   return new Map(
     world.taxonomy.skills.map(({ slug, surface }: Skill) => [
       slug,
@@ -191,28 +162,35 @@ function railsBySkill(world: SkillWorld): ReadonlyMap<string, readonly ShownRail
   )
 }
 
-function summary(sold: readonly ShownRail[], incomes: Incomes): string {
+function summary(sold: readonly ListedRail[]): string {
   if (sold.length === 0) return 'No rail of this ledger sells it yet.'
-  const paying = sold.filter(({ view }) => incomes.has(view.rail)).length
+  const paying = sold.filter(({ offer }) => offer !== undefined)
+  const [read, warned] = [[0, 1], [1]].map(
+    (ranks) => paying.filter(({ rank }) => ranks.includes(rank)).length,
+  )
+  const doubted = warned === 0 ? '' : `, ${warned} of them with an open warning`
   const unjudged = sold.filter(({ view }) => !view.judged).length
   const rest = unjudged === 0 ? '' : `; ${unjudged} ${unjudged === 1 ? 'is' : 'are'} not judged`
-  return `${paying} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${paying === 1 ? 'pays' : 'pay'} now${rest}.`
+  return `${read} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${read === 1 ? 'pays' : 'pay'} now${doubted}${rest}.${alsoPaying(paying.filter(({ rank }) => rank === 2))}`
 }
 
-function bestText(sold: readonly ShownRail[], incomes: Incomes): Inline {
-  const best = highest(sold, incomes)
-  const first = sold.find(({ view }) => incomes.get(view.rail) === best)
+function bestText(sold: readonly ListedRail[]): Inline {
+  const best = bestIncome(sold)
+  const first = sold.find(({ rank, offer }) => rank === 0 && offer?.expected_usd_per_day === best)
   return best === null || first === undefined
     ? null
     : inline` The best average was ${shortAmount(best)} USDC a day, on ${railLink(first.view)}.`
 }
 
-function highest(sold: readonly ShownRail[], incomes: Incomes): number | null {
-  const known = sold.flatMap(({ view }) => incomes.get(view.rail) ?? [])
+/** Of the rails that we read and that have no open warning. */
+function bestIncome(sold: readonly ListedRail[]): number | null {
+  const known = sold.flatMap(({ rank, offer }) =>
+    rank === 0 ? (offer?.expected_usd_per_day ?? []) : [],
+  )
   return known.length === 0 ? null : Math.max(...known)
 }
 
-function railCount(sold: readonly ShownRail[], world: Pick<World, 'nowMs'>) {
+function railCount(sold: readonly ListedRail[], world: Pick<World, 'nowMs'>) {
   const [best] = sold
   if (best === undefined) return cell('no rail yet', 0)
   const status = statusPill(best.view, world)
@@ -220,9 +198,12 @@ function railCount(sold: readonly ShownRail[], world: Pick<World, 'nowMs'>) {
   return cell(inline`${status} ${more}`, sold.length)
 }
 
-function bestIncome(sold: readonly ShownRail[], incomes: Incomes) {
-  const best = highest(sold, incomes)
+function incomeCell(sold: readonly ListedRail[]) {
+  const best = bestIncome(sold)
   if (best !== null) return cell(shortAmount(best), best)
-  const isKnown = sold.every(({ view }) => view.judged && !incomes.has(view.rail))
+  if (sold.some(({ rank, offer }) => rank === 1 && offer !== undefined)) {
+    return cell('under a warning', null)
+  }
+  const isKnown = sold.every(({ view, offer }) => view.judged && offer === undefined)
   return cell(isKnown ? 'none now' : unknown, null)
 }

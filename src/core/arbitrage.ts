@@ -15,7 +15,7 @@ export function expectedMicroUsdcPerDay(
 }
 
 /** Fewer paid workers give no range, since it would say what single workers earn. */
-const minPaidWorkers = 10
+export const minPaidWorkers = 10
 
 /** Quartiles over the workers with an income. @param incomes micro-USDC of each worker over 30 days; null without a price */
 export function workerIncome(

@@ -120,6 +120,8 @@ function matchEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoin
       opportunities,
       isKnown: !unknown.includes('count'),
       rails: published.read('listRails').rails,
+      flags: published.read('listHonestyFlags').flags,
+      nowMs: deps.clock.now(),
       skills: published.read('listSkills').skills,
     }
     return matchPage(listed, wishes, deps.site.url)

@@ -230,6 +230,16 @@ export function rows(
   }
 }
 
+/** Behind a list or table: narrow screens show its first nine entries until a reader opens it; see the style sheet. */
+export function showAll(total: number): HtmlAndMarkdown | null {
+  if (total <= 9) return null
+  return htmlOnly(
+    html`<details class="all">
+      <summary>Show all ${total}</summary>
+    </details>`,
+  )
+}
+
 export function codeBlock(text: string, language: string): HtmlAndMarkdown {
   const fence = '`'.repeat(Math.max(3, longestBacktickRun(text) + 1))
   return {

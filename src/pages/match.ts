@@ -1,43 +1,64 @@
 /** `/match`: what an agent with a skill, a budget and some belongings can earn, and which rails are left out and why. */
+import type { Flag } from '../contract/schemas/flag.ts'
 import type { Opportunity } from '../contract/schemas/opportunity.ts'
 import type { Rail } from '../contract/schemas/rail.ts'
 import type { Skill } from '../contract/schemas/skill.ts'
+import { minPaidWorkers } from '../core/arbitrage.ts'
 import { entriesOf } from '../core/entries.ts'
 import { knownFigure } from '../core/figures.ts'
+import { groupBy } from '../core/group-by.ts'
 import { belongings, matchRails } from '../core/match-rails.ts'
 import type { Wishes } from '../core/match-rails.ts'
 import { capitalized, counted } from '../core/number-text.ts'
 import { similar } from '../core/similar.ts'
-import { codeBlock, doubt, htmlOnly, links, list, section, verdict } from './blocks.ts'
-import { notJudged, pill, shortAmount, time } from './figures.ts'
+import { codeBlock, htmlOnly, links, list, rows, section, showAll, verdict } from './blocks.ts'
+import { pencil, shortAmount, unknown } from './figures.ts'
 import { rangeBar } from './gauge.ts'
 import type { IncomeRange } from './gauge.ts'
-import { inline, join, link, renderInline, strong, untrustedText } from './html-and-markdown.ts'
+import { inline, join, link, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 import { chip } from './lists.ts'
 import type { SitePage } from './page.ts'
 import { railPath } from './paths.ts'
-import { incomeRange, railLink } from './rail-parts.ts'
-import { column, fixedColumn, table } from './table.ts'
+import {
+  alsoPaying,
+  doubtNote,
+  doubtsOf,
+  incomeRange,
+  isAudited,
+  payingSections,
+  railLink,
+  readText,
+  statusPill,
+  trustRank,
+} from './rail-parts.ts'
 
 export const matchPath = '/match'
 
 interface Listed {
   readonly opportunities: readonly Opportunity[]
   readonly rails: readonly Rail[]
+  /** Open flags. */
+  readonly flags: readonly Flag[]
+  readonly nowMs: number
   readonly skills: readonly Skill[]
   /** False until a reading has shown which rails pay. */
   readonly isKnown: boolean
 }
 
-const shownLeftOut = 30
-
 export function matchPage(listed: Listed, wishes: Wishes, siteUrl: string): SitePage {
   const earning = listed.rails.filter(({ category }) => category === 'earning')
   const isSkillKnown = listed.skills.some(({ slug }) => slug === wishes.skill)
   const { matches, leftOut } = matchRails({ ...listed, rails: earning }, wishes)
+  const doubts = groupBy(doubtsOf(listed.flags), ({ rail }) => rail)
+  const paying = matches.flatMap((match): Match[] => {
+    const view = listed.rails.find(({ rail }) => rail === match.entry.rail)
+    if (view === undefined) return []
+    const about = doubts.get(view.rail) ?? []
+    return [{ ...match, view, doubts: about, rank: trustRank(view, about) }]
+  })
   const ranges = matches.flatMap(({ entry }) => incomeRange(entry) ?? [])
   const others = leftOut.filter(({ reason }) => reason.kind !== 'skill')
   return {
@@ -50,31 +71,26 @@ export function matchPage(listed: Listed, wishes: Wishes, siteUrl: string): Site
     body: [
       htmlOnly(form(listed, wishes)),
       wishes.skill === undefined || isSkillKnown
-        ? verdict(answer(matches, wishes, listed.isKnown))
+        ? verdict(answer(paying, wishes, listed.isKnown))
         : unknownSkill(listed.skills, wishes.skill),
-      matches.length === 0
-        ? null
-        : section('start', 'Start here', {
-            html: html`<ul class="match">
-              ${matches.map((match) => matchItem(match, ranges).html)}
-            </ul>`,
-            md: matches.map((match) => `- ${matchItem(match, ranges).md}`).join('\n'),
-          }),
+      ...payingSections(paying, (found) =>
+        htmlOnly(
+          html`<ul class="match">
+            ${found.map((match) => matchItem(match, ranges, listed))}
+          </ul>`,
+        ),
+      ),
       others.length === 0
         ? null
         : section(
             'left-out',
             'Not in the list, and why',
-            table(others.slice(0, shownLeftOut), {
-              id: 'left-out-rails',
-              caption: `${counted(others.length, 'rail')}${others.length > shownLeftOut ? `, the first ${shownLeftOut}` : ''}.`,
-              sortable: false,
-              columns: [
-                column('Rail', ({ rail }) => railLink(rail)),
-                column('Status', ({ rail }) => (rail.judged ? pill(rail.status) : notJudged)),
-                fixedColumn('Why', ({ reason }) => reason.text, 'wide'),
-              ],
-            }),
+            rows(
+              others.map(({ rail, reason: { text } }) => {
+                return { name: railLink(rail), text, end: statusPill(rail, listed) }
+              }),
+            ),
+            showAll(others.length),
           ),
       section(
         'program',
@@ -90,11 +106,15 @@ export function matchPage(listed: Listed, wishes: Wishes, siteUrl: string): Site
   }
 }
 
-type Match = ReturnType<typeof matchRails<Opportunity, Rail>>['matches'][number]
+type Match = ReturnType<typeof matchRails<Opportunity, Rail>>['matches'][number] & {
+  readonly view: Rail
+  readonly doubts: readonly Flag[]
+  readonly rank: ReturnType<typeof trustRank>
+}
 
 const lacks = ({ requirements }: Match) => requirements.some(({ met }) => met === false)
 
-function answer(matches: readonly Match[], wishes: Wishes, isKnown: boolean): Inline {
+function answer(paying: readonly Match[], wishes: Wishes, isKnown: boolean): Inline {
   const { skill, maxEntryUsdc, chain, has } = wishes
   const given = [
     skill === undefined ? null : skill.replaceAll('-', ' '),
@@ -102,25 +122,25 @@ function answer(matches: readonly Match[], wishes: Wishes, isKnown: boolean): In
   ].filter((part) => part !== null)
   const prefix = given.length === 0 ? '' : `With ${given.join(' and ')}, `
   const where = chain === undefined ? '' : ` on ${chain}`
-  const readRails = isKnown ? 'now' : 'by the count of others'
+  const matches = paying.filter(({ rank }) => rank === 0)
+  const also = alsoPaying(paying)
+  if (!isKnown) return `No reading has shown yet which rails pay.${also}`
   if (matches.length === 0) {
-    return isKnown
-      ? `${capitalized(`${prefix}no rail pays${where} now`)}. What is left out, and why, is below.`
-      : 'No reading has shown yet which rails pay.'
+    const none = also === '' ? 'no rail' : 'no rail without an open warning'
+    return `${capitalized(`${prefix}${none} pays${where} now`)}.${also} What is left out, and why, is below.`
   }
   const pays = matches.length === 1 ? 'pays' : 'pay'
-  const ready = matches.filter((match) => !lacks(match)).length
-  const medians = matches
-    .filter((match) => !lacks(match))
-    .flatMap(({ entry }) => incomeRange(entry)?.median ?? [])
+  const ready = matches.filter((match) => !lacks(match))
+  const medians = ready.flatMap(({ entry }) => incomeRange(entry)?.median ?? [])
   const best = medians.length === 0 ? null : Math.max(...medians)
   return [
-    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(matches.length, 'rail'))} ${pays}${where} ${readRails}`,
-    has === undefined ? '. ' : `, ${ready} of them with what your agent has. `,
+    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(matches.length, 'rail'))} ${pays}${where} now`,
+    has === undefined ? '. ' : `, ${ready.length} of them with what your agent has. `,
     best === null
-      ? 'What a typical worker earns there is unknown. '
-      : inline`On the best of them half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}. `,
-    'No figure is a promise.',
+      ? 'What a typical worker earns there is unknown.'
+      : inline`On the best of them half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}.`,
+    also,
+    ' No figure is a promise.',
   ]
 }
 
@@ -132,20 +152,26 @@ function unknownSkill(skills: readonly Skill[], wanted: string): HtmlAndMarkdown
   )
 }
 
-function matchItem(match: Match, ranges: readonly IncomeRange[]): HtmlAndMarkdown {
-  const { entry, requirements } = match
+function matchItem(
+  { entry, requirements, view, doubts }: Match,
+  ranges: readonly IncomeRange[],
+  now: Pick<Listed, 'nowMs'>,
+): Html {
   const income = incomeRange(entry)
   const workers = knownFigure(entry, 'unique_workers_30d')
-  const name = railLink(entry)
+  const isSaid = isAudited(view)
+  const figure = (text: string) => strong(isSaid ? pencil(text) : text)
   const earns =
     income === null
       ? entry.expected_usd_per_day === null
-        ? inline`Income of workers: unknown`
-        : inline`${strong(shortAmount(entry.expected_usd_per_day))} USDC a day on average, without the top worker`
-      : inline`${strong(`${shortAmount(income.low)} to ${shortAmount(income.high)}`)} USDC a day`
+        ? inline`Income of workers: ${unknown}`
+        : inline`${figure(shortAmount(entry.expected_usd_per_day))} USDC a day on average, without the top worker`
+      : inline`${figure(`${shortAmount(income.low)} to ${shortAmount(income.high)}`)} USDC a day`
   const half =
     income === null
-      ? 'Fewer than 10 paid workers, or not measured: no range.'
+      ? workers !== null && workers < minPaidWorkers
+        ? `${counted(workers, 'paid worker')}: too few for a range.`
+        : 'What each worker earned is not published: no range.'
       : `Half earn less than ${shortAmount(income.median)}; the range is the middle half of ${workers === null ? 'the workers' : counted(workers, 'paid worker')}.`
   const needs = list(
     requirements.length === 0
@@ -155,34 +181,25 @@ function matchItem(match: Match, ranges: readonly IncomeRange[]): HtmlAndMarkdow
             inline`${untrustedText(text)}${met === null ? '' : met ? ' ✓' : strong(': missing')}`,
         ),
   )
-  const [gravest = null, ...more] = entry.caveats
-  const doubts = doubt(
-    gravest === null ? 'none' : 'info',
-    gravest === null
-      ? 'No open doubts.'
-      : inline`${untrustedText(gravest)}${more.length === 0 ? '' : inline` ${link(`${railPath(entry.rail)}#flags`, `${more.length} more`)}`}`,
-  )
-  const read = inline`read ${time(entry.polled_at)}`
-  return {
-    html: html`<li>
-      <div>
-        <h3>${name.html}</h3>
-        <span class="sub">${entry.chain} · ${read.html}</span> ${pill(entry.status).html}
-      </div>
-      <div class="earns">
-        <p>${earns.html}</p>
-        <small>${half}</small>
-        ${income && rangeBar(income, ranges)}
-      </div>
-      <div>
-        ${doubts.html} ${needs.html}
-        <a href="${railPath(entry.rail)}#earn"
-          >How to start<span class="vh"> on ${entry.display_name}</span></a
-        >
-      </div>
-    </li>`,
-    md: `${name.md} (${entry.chain}): ${earns.md}. ${half} ${doubts.md} Needs: ${requirements.map(({ text }) => renderInline(text).md).join('; ') || 'nothing listed'}.`,
-  }
+  const read = inline`${isSaid ? 'counted' : 'read'} ${readText(view, now)}`
+  return html`<li>
+    <div>
+      <h3>${railLink(view).html}</h3>
+      <span class="sub">${entry.chain}</span> ${statusPill(view, now).html}
+      <span class="sub">${read.html}</span>
+    </div>
+    <div class="earns">
+      <p>${earns.html}</p>
+      <small>${half}</small>
+      ${income && !isSaid && rangeBar(income, ranges)}
+    </div>
+    <div>
+      ${doubtNote(view, doubts, now).html} ${needs.html}
+      <a href="${railPath(entry.rail)}#earn"
+        >How to start<span class="vh"> on ${entry.display_name}</span></a
+      >
+    </div>
+  </li>`
 }
 
 function queryOf({ skill, chain, maxEntryUsdc }: Wishes): string {

@@ -13,24 +13,28 @@ import { joinedRuns, longestBridge, newestOfEachDay, rhythmOf, runFrom } from '.
 import { parseTime } from '../core/time.ts'
 import { notJudgedWord } from './figures.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
+import { isAudited } from './rail-parts.ts'
 
 type CardPoll = Pick<RailPoll, 'outcome' | 'polled_at' | 'tpv_30d_usdc'>
 type CardStats = Omit<Stats, 'computed_at'>
 type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
-/** A headline without a zero while no rail has been read. */
+const readPaying = (rails: readonly Pick<Rail, 'figures_source' | 'status'>[]) =>
+  rails.filter((rail) => !isAudited(rail) && rail.status === 'paying').length
+
+/** A headline without a zero while no rail has been read. Rails that only others counted are not in it. */
 export function payingText(
-  { rails_paying: paying }: Pick<Stats, 'rails_paying'>,
+  { rails_paying: said }: Pick<Stats, 'rails_paying'>,
   rails: readonly Pick<Rail, 'figures_source' | 'judged' | 'status'>[],
 ): string {
-  const polled = rails.filter(({ figures_source: source }) => source === 'poll')
-  if (paying > 0 && polled.every(({ status }) => status !== 'paying')) {
-    return `${counted(paying, 'rail')} ${paying === 1 ? 'was' : 'were'} paying when others last counted`
+  const read = rails.filter((rail) => !isAudited(rail))
+  const paying = readPaying(rails)
+  if (said > 0 && paying === 0) {
+    return `${counted(said, 'rail')} ${said === 1 ? 'was' : 'were'} paying when others last counted`
   }
-  const judged = rails.filter((rail) => rail.judged).length
-  if (polled.length === 0) return 'No rail has been read yet'
-  if (polled.every((rail) => !rail.judged)) return 'No rail has been judged yet'
-  const of = counted(judged, judged === rails.length ? 'rail' : 'judged rail')
+  if (read.length === 0) return 'No rail has been read yet'
+  if (read.every((rail) => !rail.judged)) return 'No rail has been judged yet'
+  const of = `${counted(read.length, 'rail')}${read.length === rails.length ? '' : ' we have read'}`
   return `${paying} of ${of} ${paying === 1 ? 'pays' : 'pay'} AI agents`
 }
 
@@ -46,7 +50,7 @@ export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
     title: payingText(stats, rails),
     figures: [
       ['USDC in 30 days', isUnknown('tpv_30d_usdc') ? unknown : money(stats.tpv_30d_usdc)],
-      ['rails paying', isUnknown('rails_paying') ? unknown : whole(stats.rails_paying)],
+      ['rails paying', isUnknown('rails_paying') ? unknown : whole(readPaying(rails))],
       ['verified receipts', countOf(stats.receipts_verified)],
       ['open flags', whole(stats.open_flags)],
     ],
@@ -105,8 +109,13 @@ export function deskCard(articles: readonly CardArticle[]): Card {
   }
 }
 
-export function opportunitiesCard(list: Omit<OpportunityList, 'computed_at'>): Card {
-  const { opportunities, unknown_figures: unknowns } = list
+export function opportunitiesCard(
+  list: Omit<OpportunityList, 'computed_at'>,
+  rails: readonly Rail[],
+): Card {
+  const { unknown_figures: unknowns } = list
+  const audited = new Set(rails.filter(isAudited).map(({ rail }) => rail))
+  const opportunities = list.opportunities.filter(({ rail }) => !audited.has(rail))
   const isUnknown = unknowns.includes('count')
   const free = opportunities.filter(({ entry_cost_usdc: costUsdc }) => costUsdc === 0)
   const polls = opportunities.map(({ polled_at: at }) => at).sort()

@@ -6,7 +6,7 @@ import { isReaderTrouble } from '../core/flags/index.ts'
 import { bySeverity } from '../core/flags/kind.ts'
 import { capitalized } from '../core/number-text.ts'
 import { isCurrent } from '../core/rail-poll.ts'
-import { doubt, htmlOnly } from './blocks.ts'
+import { doubt, htmlOnly, para, section, showAll } from './blocks.ts'
 import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
 import {
   ageText,
@@ -21,7 +21,7 @@ import {
   wholePercent,
 } from './figures.ts'
 import type { IncomeRange } from './gauge.ts'
-import { inline, join, renderInline, untrustedText, link } from './html-and-markdown.ts'
+import { inline, join, link, renderInline, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import { railPath } from './paths.ts'
@@ -59,7 +59,8 @@ export function statusPill(
   const asOf = Date.parse(view.figures_as_of)
   const isOld = !isCurrent({ figuresSource: view.figures_source, figuresAsOfMs: asOf }, nowMs)
   if (isOld && view.status !== 'pre-traction') {
-    return renderInline(inline`was ${shown} on ${day(asOf)}`)
+    const { html: words, md } = inline`was ${shown} on ${day(asOf)}`
+    return { html: html`<span class="was">${words}</span>`, md }
   }
   return view.judged ? shown : notJudged
 }
@@ -82,6 +83,43 @@ export function doubtsOf(flags: readonly Flag[]): readonly Flag[] {
   return flags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
 }
 
+/** 0: read by us; 1: with an open warning; 2: counted by others. Lists are in this order, and headlines count only 0. */
+export function trustRank(view: Rail, doubts: readonly Flag[]): 0 | 1 | 2 {
+  if (isAudited(view)) return 2
+  return doubts.some(({ severity }) => severity !== 'info') ? 1 : 0
+}
+
+interface Ranked {
+  readonly rank: ReturnType<typeof trustRank>
+}
+
+const payingGroups = [
+  ['now', 'Paying now', null],
+  ['warned', 'Paying, with an open warning', 'The figures above leave these rails out.'],
+  ['once', 'Paying when others last counted', 'We have not read these rails.'],
+] as const
+
+/** A section for each rank. */
+export function payingSections<Rail extends Ranked>(
+  rails: readonly Rail[],
+  show: (rails: readonly Rail[]) => HtmlAndMarkdown,
+): readonly (HtmlAndMarkdown | null)[] {
+  return payingGroups.map(([id, title, note], rank) => {
+    const ofRank = rails.filter((rail) => rail.rank === rank)
+    const all = showAll(ofRank.length)
+    return ofRank.length === 0 ? null : section(id, title, note && para(note), show(ofRank), all)
+  })
+}
+
+/** What a headline about paying rails leaves out. */
+export function alsoPaying(rails: readonly Ranked[]): string {
+  const [warned, said] = [1, 2].map((wanted) => rails.filter(({ rank }) => rank === wanted).length)
+  return [
+    warned === 0 ? '' : ` ${warned} more ${warned === 1 ? 'pays' : 'pay'}, with an open warning.`,
+    said === 0 ? '' : ` ${said} more paid when others last counted.`,
+  ].join('')
+}
+
 /** The title of a flag without the name of its rail, for places that show the name already. */
 export function titleWithout(name: string, title: string): string {
   return capitalized(title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title)
@@ -99,9 +137,11 @@ export function doubtNote(
     carried,
   ].filter((other) => other !== null)
   if (gravest !== undefined) {
+    const { severity, title } = gravest
+    const word = severity === 'info' ? null : strong(`${capitalized(severity)}:`)
     return doubt(
-      gravest.severity,
-      inline`${untrustedText(titleWithout(view.display_name, gravest.title))} ${join(others, ' · ')}`,
+      severity,
+      inline`${word} ${untrustedText(titleWithout(view.display_name, title))} ${join(others, ' · ')}`,
     )
   }
   const [claim] = shownClaims(view)

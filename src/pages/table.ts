@@ -2,6 +2,7 @@
  * Tables. With the script of the site, readers can sort them by their headers. On narrow screens the rows of tables with
  * more than three columns are cards; the script then gives browsers that forget the table its roles.
  */
+import { showAll } from './blocks.ts'
 import { amount, count, day, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'
 import { renderInline } from './html-and-markdown.ts'
@@ -90,9 +91,6 @@ export function timeCell(at: TimeValue | null, none = 'unknown'): TableCell {
   return at === null ? cell(none, null) : cell(time(at), timeMs(at))
 }
 
-/** Narrow screens show so many cards of a longer table until the reader asks for all; see the style sheet. */
-const foldedRows = 9
-
 /** The first cell of a row is its header. The caption is outside the scrolling box. */
 export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): HtmlAndMarkdown {
   const { id } = options
@@ -105,8 +103,6 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
   const cells = rows.map((row) => columns.map((shown) => cellOf(shown.cell(row))))
   const isCards = options.isCards ?? columns.length > 3
   const head = columns.map((shown) => headerCell(shown, options.sortable))
-  // Filters hide rows of their own.
-  const isFolded = isCards && rows.length > foldedRows + 3 && options.rowData === undefined
   const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, options))
   return {
     html: html`<p class="caption" id="${id}-caption">${caption.html}</p>
@@ -122,7 +118,7 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
           </tbody>
         </table>
       </div>
-      ${isFolded && html`<label class="all"><input type="checkbox" />Show all ${rows.length}</label>`}`,
+      ${isCards && showAll(rows.length)?.html}`,
     md: [
       caption.md,
       '',

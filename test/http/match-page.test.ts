@@ -23,6 +23,14 @@ test('without wishes every paying rail is listed, and the others with the reason
   expect(shown).toContain('Not in the list, and why')
 })
 
+test('a rail with an open warning comes after the others and is not in the sentence', async () => {
+  const shown = await page('')
+  expect(shown).toContain('1 more pays, with an open warning.')
+  const [clear, warned] = shown.split('id="warned"')
+  expect(clear).not.toContain('<h3><a href="/rails/alpha">')
+  expect(warned).toMatch(/<h3><a href="\/rails\/alpha">[^]*<strong>Warning:<\/strong>/)
+})
+
 test('wishes fill the form, the sentence and the call for programs', async () => {
   const shown = await page(`?skill=${skill?.slug}&max_entry_usdc=0&chain=base&has=evm`)
   expect(shown).toContain(`value="${skill?.slug}"`)

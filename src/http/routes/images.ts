@@ -76,7 +76,7 @@ function cardOf(page: string, { read, find }: PublishedDocuments): Card | null {
     case '/':
       return homeCard(read('getStatsDaily'), rails)
     case '/opportunities':
-      return opportunitiesCard(read('listOpportunities'))
+      return opportunitiesCard(read('listOpportunities'), rails)
     case '/honesty':
       return flagsCard(read('listHonestyFlags').flags, rails)
     case '/leaderboard': {

@@ -68,6 +68,7 @@ for (const form of document.querySelectorAll('form[data-filters]')) {
       countRows(form, table)
     })
   }
+  document.querySelector('.all')?.addEventListener('toggle', () => countRows(form, table))
   countRows(form, table)
 }
 
