@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { inFlightPact, recordedPact, settledPact } from '../../src/contract/schemas/pact.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
 import { toUsdc } from '../../src/core/money.ts'
+import { grouped } from '../../src/core/number-text.ts'
 import { decidePacts } from '../../src/core/pact/decide.ts'
 import type {
   InFlightDecision,
@@ -36,7 +37,7 @@ export async function decisionsOf(
   const onChain = await pactsOnChain(db)
   const receipts = await verifiedPactReceipts(db)
   const sources = { nowMs, reading, onChain, manifests, receipts, published }
-  return { decisions: decidePacts(sources), onChain }
+  return { decisions: decidePacts(sources), onChain, reading }
 }
 
 /** `siteUrl` has no slash at the end. */
@@ -45,17 +46,27 @@ export async function gatherPacts(
   authored: AuthoredPacts,
   at: { readonly siteUrl: string; readonly nowMs: number },
 ) {
-  const { decisions, onChain } = await decisionsOf(db, authored, at.nowMs)
+  const { decisions, onChain, reading } = await decisionsOf(db, authored, at.nowMs)
+  const { siteUrl } = at
   return {
-    settled: decisions.settled.map(settledView),
-    inFlight: decisions.inFlight.map((one) => inFlightView(one, at.siteUrl)),
-    recorded: decisions.recorded.map((one) => recordedView(one, onChain.get(one.pactId) ?? null)),
+    settled: decisions.settled.map((one) => settledView(one, siteUrl)),
+    inFlight: decisions.inFlight.map((one) => inFlightView(one, siteUrl)),
+    recorded: decisions.recorded.map((one) => {
+      return recordedView(one, escrowView(onChain.get(one.pactId), siteUrl))
+    }),
+    /** Why an escrow without facts may still have them; null if it was read completely. */
+    unread:
+      reading === null
+        ? 'not read'
+        : reading.caughtUp
+          ? null
+          : `not read beyond block ${grouped(String(reading.toBlock))}`,
     /** Logs of the escrow by `pact_id`, oldest first. */
     events: new Map([...onChain].map(([pactId, { events }]) => [String(pactId), events])),
     /** The state of the escrow by `pact_id`, where a node was asked. */
     escrow: new Map(
       [...onChain].flatMap(([pactId, seen]) => {
-        const view = escrowView(seen)
+        const view = escrowView(seen, siteUrl)
         return view === null ? [] : [[String(pactId), view] as const]
       }),
     ),
@@ -75,13 +86,17 @@ function idsOf(pactId: number) {
   return { pact_id: String(pactId), job_id: `pact-${pactId}` }
 }
 
-function settledView({ pactId, receipt, manifests, witnesses }: SettledDecision): Settled {
+function settledView(
+  { pactId, receipt, manifests, witnesses }: SettledDecision,
+  siteUrl: string,
+): Settled {
+  const ownUrl = `${siteUrl}/receipts/${receipt.receiptId}`
   return {
     ...idsOf(pactId),
     state: 'settled',
     chain: receipt.chain,
     tx_hash: receipt.txHash,
-    explorer_url: explorerUrl(receipt.chain, receipt.txHash) ?? '',
+    explorer_url: explorerUrl(receipt.chain, receipt.txHash) ?? ownUrl,
     receipt_id: receipt.receiptId,
     amount_usdc: toUsdc(receipt.amountMicroUsdc),
     payer: shownWallet(receipt.payer.display),
@@ -118,9 +133,8 @@ function inFlightView(decision: InFlightDecision, siteUrl: string): InFlight {
 
 function recordedView(
   { pactId, published, verdict }: RecordedDecision,
-  onChain: PactOnChain | null,
+  escrow: ReturnType<typeof escrowView>,
 ): Recorded {
-  const escrow = escrowView(onChain)
   const record: Recorded = {
     ...idsOf(pactId),
     state: 'recorded',
@@ -156,7 +170,10 @@ function claimsView({ publishedAs, claims }: PublishedPact): NonNullable<Recorde
   }
 }
 
-function escrowView(onChain: PactOnChain | null): NonNullable<Recorded['escrow']> | null {
+function escrowView(
+  onChain: PactOnChain | undefined,
+  siteUrl: string,
+): NonNullable<Recorded['escrow']> | null {
   const state = onChain?.state ?? null
   const last = onChain?.events.at(-1)
   if (state === null || last === undefined) return null
@@ -171,6 +188,6 @@ function escrowView(onChain: PactOnChain | null): NonNullable<Recorded['escrow']
     tx_hash: last.txHash,
     block_number: last.block,
     at: isoTime(last.atMs),
-    explorer_url: explorerUrl(pactEscrow.chain, last.txHash) ?? '',
+    explorer_url: explorerUrl(pactEscrow.chain, last.txHash) ?? `${siteUrl}/pacts/${last.pactId}`,
   }
 }

@@ -29,6 +29,11 @@ export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
+/** An explorer is not linked for such a hash. */
+export function inventedHash(text: string): Hex {
+  return `0x${'0'.repeat(16)}${digest(text).slice(16)}`
+}
+
 export function walletOf(name: string): Hex {
   return `0x${digest(name).slice(0, 40)}`
 }

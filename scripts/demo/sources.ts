@@ -19,7 +19,7 @@ import type { Fetch } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { unknownFigures, unknownWorkerIncome } from '../../src/core/figures.ts'
 import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
-import { digest, inventHistory, removalOf, walletOf } from './payments.ts'
+import { digest, inventHistory, inventedHash, removalOf, walletOf } from './payments.ts'
 import type { Payment } from './payments.ts'
 import { activeActs, demoRails, hostOf, newestRail, rules } from './rails.ts'
 
@@ -104,7 +104,7 @@ function statementRail(rail: string): AnyRailAdapter {
   })
 }
 
-function numberAt(chain: EvmChainName, timeMs: number): number {
+export function numberAt(chain: EvmChainName, timeMs: number): number {
   return Math.floor((timeMs - genesisMs) / (chains[chain].blockSeconds * secondMs))
 }
 
@@ -242,7 +242,7 @@ export function createSources(nowMs: number, clock: { readonly now: () => number
     fetch,
     /** Adds the transaction of a receipt and returns its hash. */
     pay: (transaction: Transaction): string => {
-      const hash = `0x${digest(JSON.stringify(transaction))}`
+      const hash = inventedHash(JSON.stringify(transaction))
       transactions.set(hash, transaction)
       return hash
     },

@@ -222,6 +222,7 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
       })),
     },
     pacts: {
+      unread: null,
       settled: strings.map((text, index) => ({
         ...settled,
         pact_id: `1${index}`,

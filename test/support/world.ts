@@ -437,6 +437,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
           })),
         ],
       ]),
+      unread: 'not read',
       escrow: new Map(),
       disagreements: new Map(),
       manifests: [pactManifests],
