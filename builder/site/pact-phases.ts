@@ -1,15 +1,13 @@
-/** How far a pact is: its phases, and the logs of its escrow. */
+/** How far a pact is: what the escrow has logged, and what is still to come. */
 import { explorerUrl } from '../../src/core/chains.ts'
+import { grouped } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
-import { section } from '../../src/pages/blocks.ts'
-import { hash, pencil, time } from '../../src/pages/figures.ts'
+import { hash, pencil, sub, time } from '../../src/pages/figures.ts'
 import { inline, link, renderInline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
-import { column, figureColumn, table } from '../../src/pages/table.ts'
-
-type Logs = readonly EscrowEvent[]
+import type { Seen } from './pact-sources.ts'
 
 type PhaseState = 'bad' | 'done' | 'now' | 'todo'
 
@@ -26,35 +24,38 @@ const phaseWords: Readonly<Record<PhaseState, string>> = {
   bad: 'blocked',
 }
 
-/** The phases of a pact in order. `end` is the last phase with its state. */
-export function phases(logs: Logs, end: Phase, isBlocked: boolean): HtmlAndMarkdown {
-  const logged = (name: string, none: string, ...kinds: readonly EscrowEventKind[]) => {
-    const event = logs.findLast(({ kind }) => kinds.includes(kind))
-    return { name, none, event }
-  }
-  const isEnded = logs.some(({ kind }) => kind === 'refunded' || kind === 'disputed')
-  const listed = [
-    logged('Funded', 'no deposit seen', 'created'),
-    logged('Work submitted', 'no work seen', 'submitted'),
-    isEnded
-      ? logged('Disputed or refunded', '', 'disputed', 'refunded', 'ruled', 'finalized')
-      : logged('Approved', 'no approval seen', 'approved', 'released'),
-  ]
-  const next = end.state === 'done' ? -1 : listed.findIndex(({ event }) => event === undefined)
-  const shown = [
-    ...listed.map(({ name, none, event }, at): Phase => {
-      if (event === undefined) {
-        const state = at === next ? (isBlocked ? 'bad' : 'now') : 'todo'
-        return { name, state, about: pencil(none) }
-      }
-      const tx = link(explorerUrl(pactEscrow.chain, event.txHash) ?? '', hash(event.txHash))
-      const state = isEnded && at === 2 ? 'bad' : 'done'
-      return { name, state, about: inline`${time(event.atMs)} ${tx}` }
-    }),
-    end.state === 'todo' && next === -1
-      ? ({ ...end, state: isBlocked ? 'bad' : 'now' } as const)
-      : end,
-  ].map((phase) => ({ ...phase, about: renderInline(phase.about) }))
+const names: Readonly<Record<EscrowEventKind, string>> = {
+  created: 'Funded',
+  submitted: 'Work submitted',
+  approved: 'Approved',
+  released: 'Released',
+  refunded: 'Refunded',
+  disputed: 'Disputed',
+  ruled: 'Arbitrator ruled',
+  finalized: 'Arbitration ended',
+}
+const usual = [
+  ['created', 'no deposit seen'],
+  ['submitted', 'no work seen'],
+  ['approved', 'no approval seen'],
+] as const
+
+/** The logs in on-chain order, then what is missing. `end` is the last phase. */
+export function phases({ logs, unread }: Seen, end: Phase, isBlocked: boolean): HtmlAndMarkdown {
+  const has = (...kinds: readonly EscrowEventKind[]) =>
+    logs.some(({ kind }) => kinds.includes(kind))
+  const isDecided = has('approved', 'released', 'refunded', 'disputed')
+  const missing = usual.flatMap(([kind, none]): Phase[] =>
+    isDecided || has(kind)
+      ? []
+      : [{ name: names[kind], state: 'todo', about: pencil(unread ?? none) }],
+  )
+  const [next, ...later] = [...missing, end]
+  const isNext = next?.state === 'todo' && unread === null && !has('refunded')
+  const waiting = isNext ? [{ ...next, state: isBlocked ? 'bad' : 'now' } as const] : [next ?? end]
+  const shown = [...logs.map(loggedPhase), ...waiting, ...later].map((phase) => {
+    return { ...phase, about: renderInline(phase.about) }
+  })
   return {
     html: html`<ol class="phases" aria-label="Phases of the pact">
       ${shown.map(
@@ -71,34 +72,12 @@ export function phases(logs: Logs, end: Phase, isBlocked: boolean): HtmlAndMarkd
   }
 }
 
-const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
-  created: 'created and funded',
-  submitted: 'work submitted',
-  approved: 'approved and paid',
-  released: 'released and paid',
-  refunded: 'refunded to the creator',
-  disputed: 'disputed by the creator',
-  ruled: 'decided by the arbitrator',
-  finalized: 'arbitration ended without a ruling',
-}
-
-export function timeline(logs: Logs): HtmlAndMarkdown {
-  return section(
-    'timeline',
-    'Escrow history',
-    table(logs, {
-      id: 'pact-timeline',
-      caption: 'Logs of the escrow contract in on-chain order.',
-      sortable: false,
-      columns: [
-        column('Event', ({ kind }) => eventTexts[kind]),
-        column('Time', ({ atMs }) => time(atMs)),
-        figureColumn('Block', null, ({ block }) => String(block)),
-        column('Transaction', ({ txHash }) =>
-          link(explorerUrl(pactEscrow.chain, txHash) ?? '', hash(txHash)),
-        ),
-      ],
-      empty: 'No on-chain log found for this pact.',
-    }),
-  )
+function loggedPhase({ kind, atMs, txHash, block }: EscrowEvent): Phase {
+  const url = explorerUrl(pactEscrow.chain, txHash)
+  const transaction = url === null ? hash(txHash) : link(url, hash(txHash))
+  return {
+    name: names[kind],
+    state: kind === 'refunded' || kind === 'disputed' ? 'bad' : 'done',
+    about: inline`${time(atMs)} ${transaction} ${sub(`block ${grouped(String(block))}`)}`,
+  }
 }

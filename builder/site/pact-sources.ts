@@ -1,21 +1,45 @@
 /** Whether the sources of a pact agree: sources as columns, facts as rows. */
+import { grouped } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
-import type { EscrowEvent } from '../../src/core/pact/sources.ts'
-import { doubt, facts, para, section, stacked } from '../../src/pages/blocks.ts'
-import { pencil, time } from '../../src/pages/figures.ts'
-import { code, inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import type { EscrowStatus } from '../../src/core/pact/escrow.ts'
+import { doubt, list, para, section } from '../../src/pages/blocks.ts'
+import { hash, pencil } from '../../src/pages/figures.ts'
+import { inline, join, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 
+type Pacts = World['pacts']
+export type AnyPact =
+  | Pacts['inFlight'][number]
+  | Pacts['recorded'][number]
+  | Pacts['settled'][number]
+
 /** What the pages show in addition to the entry of a pact. */
-export interface Seen {
-  readonly logs: readonly EscrowEvent[]
-  readonly escrow: World['pacts']['recorded'][number]['escrow']
-  readonly disagreements: readonly string[]
-  readonly deadline: string | null
-  readonly workHash: string | null
-  readonly isManifestHeld: boolean
+export type Seen = ReturnType<typeof seenOf>
+
+export function seenOf(pact: AnyPact, pacts: Pacts) {
+  const { pact_id: id } = pact
+  const isOther =
+    pact.state === 'recorded' && pact.contract.toLowerCase() !== pactEscrow.address.toLowerCase()
+  const manifest = pacts.manifests.find((held) => String(held.pactId) === id)
+  return {
+    logs: (isOther ? undefined : pacts.events.get(id)) ?? [],
+    escrow: isOther ? undefined : pacts.escrow.get(id),
+    /** How far the escrow was read; null if completely. */
+    unread: isOther ? 'another contract, not read' : pacts.unread,
+    disagreements: pacts.disagreements.get(id) ?? [],
+    deadline: manifest?.checked.spec?.deadline ?? null,
+    workHash: manifest?.checked.workHash ?? null,
+    isManifestHeld: manifest !== undefined,
+  }
+}
+
+/** Long hashes are shortened. */
+export function withHashes(text: string): Inline {
+  return text
+    .split(/((?:0x|rcp_)[0-9a-f]{64})/)
+    .map((part, at) => (at % 2 === 1 ? hash(part) : untrustedText(part)))
 }
 
 /** What one source says about one fact. `key`: equal where two sources say the same; null if it says nothing. */
@@ -38,15 +62,15 @@ export function said<T>(
 }
 
 export const dayOf = (at: string) => at.slice(0, 10)
-export const pactText = (amount: number | string) => `${amount} PACT`
+export const pactText = (amount: number | string) => `${grouped(String(amount))} PACT`
 
-/** Sources as columns and facts as rows, so that a contradiction is a red row. `missing`: why a source says nothing. */
-export function agreement(
-  sources: readonly (readonly [name: string, missing: string | null])[],
-  rows: readonly (readonly [fact: string, ...statements: readonly PactStatement[]])[],
-  { disagreements }: Seen,
-): HtmlAndMarkdown {
-  const shown = rows
+/** `missing`: why the source says nothing. */
+type Source = readonly [name: string, missing: string | null]
+export type PactFact = readonly [fact: string, ...statements: readonly PactStatement[]]
+
+/** Facts that a source states, and whether the sources state the same. */
+export function compareSources(sources: readonly Source[], facts: readonly PactFact[]) {
+  const rows = facts
     .filter(([, ...statements]) => statements.some(({ key }) => key !== null))
     .map(([label, ...statements]) => {
       const keys = statements.flatMap(({ key }) => key ?? [])
@@ -54,13 +78,41 @@ export function agreement(
       const word = keys.length < 2 ? 'one' : isSame ? 'agree' : 'clash'
       return { label, statements, word } as const
     })
+  return { sources, rows }
+}
+
+type Compared = ReturnType<typeof compareSources>
+
+/** The contradictions, for the place next to the amount. */
+export function contradictions(
+  { sources, rows }: Compared,
+  { disagreements }: Seen,
+): HtmlAndMarkdown | null {
+  const clashes = rows
+    .filter(({ word }) => word === 'clash')
+    .map(({ label, statements }) => {
+      const sides = statements.flatMap(({ key, shown }, at) =>
+        key === null ? [] : [inline`${shown} (${sources[at]?.[0] ?? ''})`],
+      )
+      return inline`${label}: ${join(sides, ' ≠ ')}`
+    })
+  if (clashes.length === 0 && disagreements.length === 0) return null
+  const shown = clashes.length === 0 ? disagreements.map(withHashes) : clashes
+  return doubt(
+    'warning',
+    inline`${strong('The sources contradict each other.')} ${join(shown, '. ')}`,
+  )
+}
+
+/** A contradiction is a red row. */
+export function agreement({ sources, rows }: Compared, { disagreements }: Seen): HtmlAndMarkdown {
   const words = { one: pencil('one source'), agree: '✓ agree', clash: '✗ contradict' } as const
   return section(
     'agree',
     'Do the sources agree?',
-    shown.length === 0
+    rows.length === 0
       ? para('No source states a fact that another could confirm.')
-      : table(shown, {
+      : table(rows, {
           id: 'sources',
           caption:
             'A pact counts only if what was agreed, what the contract holds and what was paid are the same.',
@@ -69,7 +121,7 @@ export function agreement(
           columns: [
             column('Fact', ({ label }) => label),
             ...sources.map(([name, missing], at) =>
-              column(name, ({ statements }: (typeof shown)[number]) => {
+              column(name, ({ statements }: (typeof rows)[number]) => {
                 const statement = statements[at] ?? unsaid
                 return statement === unsaid && missing !== null ? pencil(missing) : statement.shown
               }),
@@ -77,23 +129,38 @@ export function agreement(
             column('Verdict', ({ word }) => words[word]),
           ],
         }),
-    disagreements.length === 0
-      ? null
-      : stacked(disagreements.map((text) => doubt('warning', untrustedText(text)))),
+    rows.some(({ word }) => word === 'clash') ? list(disagreements.map(withHashes)) : null,
   )
 }
 
-export function escrowAbout({ escrow }: Seen): Inline {
-  const read =
-    escrow === undefined
-      ? pencil('Not read for this pact.')
-      : inline`Status ${escrow.status}, last log ${link(escrow.explorer_url, time(escrow.at))}.`
-  return inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. ${read}`
+/** What the escrow did with the amount: the title of the amount, and a sentence after it. */
+const escrowTexts: Readonly<Record<EscrowStatus, readonly [title: string, text: string]>> = {
+  Active: ['Locked', 'are locked in the escrow for the worker.'],
+  WorkSubmitted: ['Locked', 'are locked in the escrow; the work was submitted.'],
+  Completed: ['Paid out', 'were paid out by the escrow.'],
+  Disputed: ['Locked', 'are locked in the escrow; the creator disputes the work.'],
+  Refunded: ['Refunded', 'went back to the creator.'],
+  Arbitrated: ['Arbitrated', 'were in arbitration, which has ended.'],
 }
 
-export const escrowColumn = ({ escrow }: Seen) =>
-  ['Escrow contract', escrow === undefined ? 'not read' : null] as const
+/** Null if the escrow was read and has the pact. */
+export function whyNoEscrow({ escrow, unread }: Seen): string | null {
+  return escrow === undefined ? (unread ?? 'no such pact') : null
+}
 
-export function sourcesSection(entries: Parameters<typeof facts>[0]): HtmlAndMarkdown {
-  return section('sources-heading', 'What each source is', facts(entries))
+export function escrowSum(seen: Seen) {
+  const { escrow } = seen
+  const place = `PACT on ${pactEscrow.chain}`
+  return escrow === undefined
+    ? { title: 'Locked', value: pencil(whyNoEscrow(seen) ?? ''), note: place }
+    : { title: escrowTexts[escrow.status][0], value: grouped(escrow.amount_pact), note: place }
+}
+
+export function escrowVerdict({ escrow, unread }: Seen): string {
+  if (escrow !== undefined) {
+    return `${pactText(escrow.amount_pact)} ${escrowTexts[escrow.status][1]}`
+  }
+  return unread === null
+    ? 'The escrow holds nothing for this pact.'
+    : 'Whether the escrow holds money for this pact was not read.'
 }

@@ -1,53 +1,69 @@
-/** `/pacts/{id}`: how far a pact is, whether its sources agree, and how to check it. */
+/** `/pacts/{id}`: the money, whether its sources agree, how far the pact is, and how to check it. */
 import { pathOf } from '../../src/contract/routes.ts'
-import { counted } from '../../src/core/number-text.ts'
+import { capitalized, counted, grouped } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
-import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
+import type { EscrowEventKind } from '../../src/core/pact/sources.ts'
 import { isoDate } from '../../src/core/time.ts'
 import {
   doubt,
   fact,
   facts,
+  folded,
   glance,
   links,
   section,
+  slip,
   standing,
   steps,
   verdict,
   verifyBox,
 } from '../../src/pages/blocks.ts'
-import { day, hash, pencil, pill, time, usdc } from '../../src/pages/figures.ts'
+import type { Fact } from '../../src/pages/blocks.ts'
 import {
-  address,
+  ageText,
+  amountText,
+  day,
+  hash,
+  pencil,
+  pill,
+  sub,
+  time,
+  timeMs,
+  usdc,
+} from '../../src/pages/figures.ts'
+import {
   code,
   inline,
   link,
   textWithCode,
   untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
-import type { Inline } from '../../src/pages/html-and-markdown.ts'
-import type { SitePage } from '../../src/pages/page.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import { walletText } from '../../src/pages/names.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import type { World } from '../world/world.ts'
-import { phases, timeline } from './pact-phases.ts'
+import { phases } from './pact-phases.ts'
 import {
   absent,
   agreement,
+  compareSources,
+  contradictions,
   dayOf,
-  escrowAbout,
-  escrowColumn,
+  escrowSum,
+  escrowVerdict,
   pactText,
   said,
-  sourcesSection,
+  seenOf,
   unsaid,
+  whyNoEscrow,
+  withHashes,
 } from './pact-sources.ts'
-import type { Seen, PactStatement } from './pact-sources.ts'
+import type { AnyPact, Seen, PactStatement } from './pact-sources.ts'
 import { pageSource } from './page-source.ts'
 
 type Settled = World['pacts']['settled'][number]
-type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
-type Logs = readonly EscrowEvent[]
 
 export function sourceOf({ source }: Recorded): Inline {
   return source.url === undefined
@@ -56,294 +72,222 @@ export function sourceOf({ source }: Recorded): Inline {
 }
 
 export const pactPages = pageSource(['community', 'pacts'], function* ({ pacts, community }) {
-  const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
-  const manifests = new Map(pacts.manifests.map((held) => [String(held.pactId), held.checked]))
-  const seen = ({ pact_id: id }: Settled | InFlight | Recorded): Seen => {
-    const manifest = manifests.get(id)
-    return {
-      logs: pacts.events.get(id) ?? [],
-      escrow: pacts.escrow.get(id),
-      disagreements: pacts.disagreements.get(id) ?? [],
-      deadline: manifest?.spec?.deadline ?? null,
-      workHash: manifest?.workHash ?? null,
-      isManifestHeld: manifest !== undefined,
+  const party = (wallet: string | undefined) =>
+    wallet === undefined ? pencil('not known') : walletText(wallet, { wallets: community.names })
+  for (const pact of [...pacts.settled, ...pacts.inFlight, ...pacts.recorded]) {
+    const seen = seenOf(pact, pacts)
+    const paid = pact.state === 'settled' ? pact : undefined
+    const published = pact.state === 'recorded' ? pact.published : undefined
+    const creator = party(paid?.payer ?? seen.escrow?.creator)
+    const worker = party(paid?.worker ?? seen.escrow?.recipient ?? published?.worker)
+    const state = pact.state.replace('_', ' ')
+    const json = pathOf('getPact', { id: pact.pact_id })
+    yield {
+      path: pactPath(pact.pact_id),
+      title: pact.title ?? `Pact ${pact.pact_id}`,
+      description: `Pact ${pact.pact_id}, ${state}: ${escrowVerdict(seen)}`,
+      crumb: [
+        ['/pacts', 'Pacts'],
+        [null, capitalized(state)],
+        [null, paid?.chain ?? pactEscrow.chain],
+      ] as const,
+      nav: '/pacts',
+      inputs: [pact, seen, creator.md, worker.md],
+      body: () => {
+        const compared = pact.state === 'recorded' ? claims(pact, seen) : terms(seen, paid)
+        return [
+          standing([pill(state, 'big'), markOf(pact), code(pact.job_id)]),
+          verdict(verdictOf(pact, seen)),
+          slip('The agreement', [
+            { title: 'Creator', value: creator },
+            sumOf(pact, seen),
+            { title: 'Worker', value: worker },
+          ]),
+          contradictions(compared, seen),
+          glance(glanceOf(pact, seen), [
+            ['#check', 'Check it'],
+            ['/docs/disputing', 'Dispute it', 'warn'],
+          ]),
+          ...progress(pact, seen),
+          agreement(compared, seen),
+          seen.isManifestHeld ? agreed(pact.pact_id, seen.workHash) : null,
+          section(
+            'check',
+            'Check it yourself',
+            verifyBox(json),
+            pact.state === 'in_flight' && pact.verifier_recipe.length > 0
+              ? folded(
+                  `How to verify this pact, in ${counted(pact.verifier_recipe.length, 'step')}`,
+                  steps(pact.verifier_recipe.map((step) => textWithCode(step, untrustedText))),
+                )
+              : null,
+            links([
+              [json, 'JSON'],
+              ['/pacts', 'All pacts'],
+              ['/pacts/SKILL.md', 'Skill file for agents'],
+            ]),
+          ),
+        ]
+      },
     }
   }
-  for (const pact of pacts.settled) {
-    yield settledPage(pact, receipts.has(pact.receipt_id), seen(pact))
-  }
-  for (const pact of pacts.inFlight) yield inFlightPage(pact, seen(pact))
-  for (const pact of pacts.recorded) yield recordedPage(pact, seen(pact))
 })
 
-const witnessTexts = {
-  receipt: 'a receipt verified on-chain',
-  escrow: 'the escrow contract',
-  manifest: 'manifests held by this ledger',
-} as const
-
-function witnesses(names: Settled['confirmed_by']): Inline {
-  return names.length === 0 ? 'nothing yet' : names.map((name) => witnessTexts[name]).join(', ')
-}
-
-function recordedPage(pact: Recorded, seen: Seen): SitePage {
-  const { published } = pact
-  const { escrow, logs } = seen
-  return {
-    path: pactPath(pact.pact_id),
-    title: pact.title,
-    description: `Pact ${pact.pact_id}, recorded and ${pact.verification}: no verified receipt.`,
-    crumb: crumb('Recorded', pact.chain),
-    nav: '/pacts',
-    inputs: [pact, seen],
-    body: () => [
-      standing([pill('recorded', 'big'), pill(pact.verification), code(pact.job_id)]),
-      verdict(`${verificationTexts[pact.verification]} It does not prove a payment.`),
-      glance(
-        [
-          ['Claimed', published?.as.replace('_', ' ') ?? 'nothing'],
-          fact('Amount', published?.amount_pact, (amount) => pencil(pactText(amount))),
-          fact('Completed', published?.completed_on, pencil),
-          ['Escrow status', escrow?.status ?? 'not read'],
-          ['Confirmed', pact.confirmed.length === 0 ? 'nothing yet' : pact.confirmed.join(', ')],
-        ],
-        [['/docs/disputing', 'Dispute it', 'warn']],
-      ),
-      agreement(
-        [['Publication', published === undefined ? 'none' : null], escrowColumn(seen)],
-        [
-          ['Amount', said(published?.amount_pact, pactText), said(escrow?.amount_pact, pactText)],
-          ['Worker', said(published?.worker, hash), said(escrow?.recipient, hash)],
-          ['Hash of the work', said(published?.work_hash, hash), said(escrow?.work_hash, hash)],
-          ['Deadline', said(published?.deadline, day), said(escrow?.deadline, day, dayOf)],
-          [
-            'Submission',
-            said(published?.submit_work_tx, hash),
-            said(txOf(logs, 'submitted'), hash),
-          ],
-          [
-            'Approval',
-            said(published?.approve_tx, hash),
-            said(txOf(logs, 'approved', 'released'), hash),
-          ],
-          [
-            'Completed',
-            said(published?.completed_on, day),
-            said(dayOfLog(logs, 'approved', 'released'), day),
-          ],
-        ],
-        seen,
-      ),
-      sourcesSection([
-        [
-          'Publication',
-          pact.source.kind === 'escrow'
-            ? 'none'
-            : inline`${sourceOf(pact)}${pact.source.noted_on === undefined ? '' : `, copied on ${pact.source.noted_on}`}. Its claims count for nothing until a node confirms them.`,
-        ],
-        fact('Note', published?.note, untrustedText),
-        ['Escrow contract', escrowAbout(seen)],
-        pact.contract.toLowerCase() === pactEscrow.address.toLowerCase()
-          ? null
-          : [
-              'Contract of the publication',
-              inline`${code(pact.contract)}, which this ledger does not read`,
-            ],
-      ]),
-      timeline(logs),
-      checkSection(pathOf('listPacts'), 'JSON, under recorded'),
-    ],
-  }
+function markOf(pact: AnyPact): Inline {
+  if (pact.state === 'settled') return inline`paid ${day(pact.settled_at)}`
+  return pill(pact.state === 'in_flight' ? pact.phase_status : pact.verification)
 }
 
 const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
-  unverified: 'Third parties published this pact. No on-chain check has confirmed it.',
-  confirmed: 'The escrow data shown here was confirmed on-chain.',
-  contradicted: 'On-chain data contradicts the published claims.',
+  unverified: 'No on-chain check has confirmed it.',
+  confirmed: 'The escrow confirms what was published.',
+  contradicted: 'The escrow contradicts what was published.',
 }
 
-const txOf = (logs: Logs, ...kinds: readonly EscrowEventKind[]) =>
-  logs.findLast(({ kind }) => kinds.includes(kind))?.txHash
-
-function dayOfLog(logs: Logs, ...kinds: readonly EscrowEventKind[]): string | undefined {
-  const event = logs.findLast(({ kind }) => kinds.includes(kind))
-  return event && isoDate(event.atMs)
+function verdictOf(pact: AnyPact, seen: Seen): Inline {
+  const held = escrowVerdict(seen)
+  if (pact.state === 'settled') {
+    const isAgreed = pact.confirmed_by.length === 3 && seen.disagreements.length === 0
+    return inline`${usdc(pact.amount_usdc)} reached the worker on ${pact.chain}: a receipt that was verified on-chain proves it. ${held}${isAgreed ? ' Manifest, escrow and receipt agree.' : ''}`
+  }
+  const unpaid = 'No payment in USDC is verified.'
+  if (pact.state === 'in_flight' || pact.published === undefined) return `${held} ${unpaid}`
+  const { as, amount_pact: amount } = pact.published
+  const claim = `${as.replace('_', ' ')}${amount === undefined ? '' : ` for ${pactText(amount)}`}`
+  return `Published as ${claim}. ${verificationTexts[pact.verification]} ${held} ${unpaid}`
 }
 
-function crumb(state: string, chain: string): NonNullable<SitePage['crumb']> {
+function sumOf(pact: AnyPact, seen: Seen): Parameters<typeof slip>[1][number] {
+  if (pact.state === 'settled') {
+    const paid = amountText(pact.amount_usdc)
+    const value = { html: html`<span class="ink" data-is="on chain">${paid}</span>`, md: paid }
+    return { title: 'Paid', value, note: `USDC on ${pact.chain}` }
+  }
+  const sum = escrowSum(seen)
+  const claimed = pact.state === 'recorded' ? pact.published?.amount_pact : undefined
+  if (seen.escrow !== undefined || claimed === undefined) return sum
+  return { ...sum, title: 'Claimed', value: pencil(grouped(String(claimed))) }
+}
+
+function glanceOf(pact: AnyPact, seen: Seen): readonly Fact[] {
+  const contract = pact.state === 'recorded' ? pact.contract : pactEscrow.address
+  const status = seen.escrow?.status ?? pencil(whyNoEscrow(seen) ?? '')
+  const escrow: Fact = ['Escrow', inline`${hash(contract)} ${sub(status)}`]
+  const deadline = fact('Deadline', seen.escrow?.deadline ?? seen.deadline ?? undefined, day)
+  if (pact.state === 'recorded') {
+    const { published, confirmed, source } = pact
+    return [
+      fact('Claimed', published, ({ as }) => pencil(as.replace('_', ' '))),
+      fact('Completed', published?.completed_on, pencil),
+      ['Source', sourceOf(pact)],
+      fact('Copied', source.noted_on, day),
+      fact('Note', published?.note, untrustedText),
+      escrow,
+      deadline,
+      ['Confirmed', confirmed.length === 0 ? 'nothing yet' : confirmed.join(', ')],
+    ]
+  }
+  const by = pact.confirmed_by.length === 0 ? 'nothing yet' : pact.confirmed_by.join(', ')
+  const confirmed: Fact = ['Confirmed by', by]
+  if (pact.state === 'in_flight') {
+    const phase = pact.phase_status.replace('_', ' ')
+    return [['Phase', phase], escrow, deadline, confirmed, ['Updated', time(pact.updated_at)]]
+  }
+  const funded = seen.logs.find(({ kind }) => kind === 'created')
   return [
-    ['/pacts', 'Pacts'],
-    [null, state],
-    [null, chain],
+    ['Settled', time(pact.settled_at)],
+    ['Transaction', link(pact.explorer_url, hash(pact.tx_hash))],
+    fact('Time to pay', funded, ({ atMs }) => ageText(timeMs(pact.settled_at) - atMs)),
+    escrow,
+    deadline,
+    confirmed,
   ]
 }
 
-function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
-  const { escrow, logs } = seen
-  const receipt = hash(pact.receipt_id)
-  const receiptLink = hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt
-  const transaction = link(pact.explorer_url, hash(pact.tx_hash))
-  const agrees =
-    seen.disagreements.length === 0 ? '' : ' Other statements about it contradict each other.'
-  return {
-    path: pactPath(pact.pact_id),
-    title: pact.title ?? `Pact ${pact.pact_id}`,
-    description: `${usdc(pact.amount_usdc).md} settled on ${pact.chain}.`,
-    crumb: crumb('Settled', pact.chain),
-    nav: '/pacts',
-    inputs: [pact, hasReceipt, seen],
-    body: () => [
-      standing([pill('settled', 'big'), inline`paid ${day(pact.settled_at)}`, code(pact.job_id)]),
-      verdict(
-        inline`${usdc(pact.amount_usdc)} reached the worker on ${pact.chain}. A receipt that was verified on-chain proves it.${agrees}`,
-      ),
-      glance(
-        [
-          ['Paid', usdc(pact.amount_usdc)],
-          ['Settled', time(pact.settled_at)],
-          ['Payer', hash(pact.payer)],
-          ['Worker', hash(pact.worker)],
-          ['Based on', witnesses(pact.confirmed_by)],
-        ],
-        [
-          ['#check', 'Check it'],
-          ['/docs/disputing', 'Dispute it', 'warn'],
-        ],
-      ),
-      phases(
-        logs,
-        {
-          name: 'Paid, verified',
-          state: 'done',
-          about: inline`${time(pact.settled_at)} ${receiptLink}`,
-        },
-        false,
-      ),
-      agreement(
-        [
-          ['Manifest', seen.isManifestHeld ? null : 'none held'],
-          escrowColumn(seen),
-          ['Receipt', null],
-        ],
-        [
-          ['Amount locked', absent, said(escrow?.amount_pact, pactText), absent],
-          ['Amount paid', absent, absent, said(pact.amount_usdc, usdc)],
-          ['Payer', absent, said(escrow?.creator, hash), payerSaid(pact)],
-          ['Worker', absent, said(escrow?.recipient, hash), said(pact.worker, hash)],
-          ...manifestRows(seen),
-        ],
-        seen,
-      ),
-      sourcesSection([
-        [
-          'Manifest',
-          seen.isManifestHeld
-            ? 'What the parties agreed, held by this ledger.'
-            : pencil('none held'),
-        ],
-        ['Escrow contract', escrowAbout(seen)],
-        [
-          'Receipt',
-          inline`${receiptLink}: the payment in USDC, read from transaction ${transaction} in block ${String(pact.block_number)}.`,
-        ],
-      ]),
-      timeline(logs),
-      checkSection(pathOf('getPact', { id: pact.pact_id })),
-    ],
+function progress(pact: AnyPact, seen: Seen): readonly HtmlAndMarkdown[] {
+  const name = 'Paid, verified'
+  if (pact.state === 'settled') {
+    const about = inline`${time(pact.settled_at)} ${receiptLink(pact)}`
+    return [phases(seen, { name, state: 'done', about }, false)]
   }
+  const end = { name, state: 'todo', about: pencil('no verified receipt') } as const
+  if (pact.state === 'recorded') return seen.logs.length === 0 ? [] : [phases(seen, end, false)]
+  const { phase_blocker: blocker, manifest_notes: notes = [] } = pact
+  const isBlocked = pact.phase_status === 'blocked'
+  return [
+    phases(seen, end, isBlocked),
+    ...(blocker === null || seen.disagreements.length > 0
+      ? []
+      : [doubt(isBlocked ? 'warning' : 'info', untrustedText(blocker))]),
+    facts([
+      ['Next', withHashes(pact.next_action)],
+      ...notes.map((note) => ['Note', untrustedText(note)] as const),
+    ]),
+  ]
+}
+
+const receiptLink = (pact: Settled) => link(receiptPath(pact.receipt_id), hash(pact.receipt_id))
+
+/** What the parties agreed, as their manifest, the escrow and the receipt state it. */
+function terms(seen: Seen, paid: Settled | undefined) {
+  const { escrow, deadline, workHash } = seen
+  return compareSources(
+    [
+      ['Manifest', seen.isManifestHeld ? null : 'none held'],
+      ['Escrow contract', whyNoEscrow(seen)],
+      ['Receipt', paid === undefined ? 'none verified' : null],
+    ],
+    [
+      ['Creator', absent, said(escrow?.creator, hash), payerSaid(paid)],
+      ['Worker', absent, said(escrow?.recipient, hash), said(paid?.worker, hash)],
+      ['Hash of the work', said(workHash, hash), said(escrow?.work_hash, hash), absent],
+      ['Deadline', said(deadline, day), said(escrow?.deadline, day, dayOf), absent],
+    ],
+  )
 }
 
 /** The escrow itself may pay, instead of the creator. */
-function payerSaid({ payer }: Settled): PactStatement {
-  const isEscrow = payer.toLowerCase() === pactEscrow.address.toLowerCase()
-  return isEscrow ? { key: null, shown: 'the escrow itself' } : said(payer, hash)
+function payerSaid(paid: Settled | undefined): PactStatement {
+  const isEscrow = paid?.payer.toLowerCase() === pactEscrow.address.toLowerCase()
+  return isEscrow ? { key: null, shown: 'the escrow itself' } : said(paid?.payer, hash)
 }
 
-function manifestRows({ deadline, workHash, escrow }: Seen) {
-  return [
-    ['Hash of the work', said(workHash, hash), said(escrow?.work_hash, hash), absent],
-    ['Deadline', said(deadline, day), said(escrow?.deadline, day, dayOf), absent],
-  ] as const
-}
-
-function inFlightPage(pact: InFlight, seen: Seen): SitePage {
+/** What others published, and what the escrow states about it. */
+function claims({ published }: Recorded, seen: Seen) {
   const { escrow, logs } = seen
-  const isBlocked = pact.phase_status === 'blocked'
-  return {
-    path: pactPath(pact.pact_id),
-    title: pact.title,
-    description: `Pact ${pact.pact_id}, in flight: ${pact.phase_status}.`,
-    crumb: crumb('In flight', pactEscrow.chain),
-    nav: '/pacts',
-    inputs: [pact, seen],
-    body: () => [
-      standing([pill('in flight', 'big'), pill(pact.phase_status), code(pact.job_id)]),
-      verdict('No payment of this pact is verified. A pact in flight does not prove a payment.'),
-      glance(
-        [
-          ['Phase', pact.phase_status.replace('_', ' ')],
-          fact('Locked', escrow?.amount_pact, pactText),
-          fact('Worker', escrow?.recipient, hash),
-          fact('Deadline', escrow?.deadline ?? seen.deadline ?? undefined, day),
-          ['Based on', witnesses(pact.confirmed_by)],
-          ['Updated', time(pact.updated_at)],
-        ],
-        [
-          ['#check', 'Check it'],
-          ['/docs/disputing', 'Dispute it', 'warn'],
-        ],
-      ),
-      phases(
-        logs,
-        { name: 'Paid, verified', state: 'todo', about: pencil('no verified receipt') },
-        isBlocked,
-      ),
-      pact.phase_blocker === null ? null : doubt('warning', untrustedText(pact.phase_blocker)),
-      facts([
-        ['Next', untrustedText(pact.next_action)],
-        ...(pact.manifest_notes ?? []).map((note) => ['Note', untrustedText(note)] as const),
-      ]),
-      agreement(
-        [['Manifest', null], escrowColumn(seen), ['Receipt', 'none verified']],
-        [
-          ['Amount locked', absent, said(escrow?.amount_pact, pactText), absent],
-          ['Worker', absent, said(escrow?.recipient, hash), unsaid],
-          ...manifestRows({ ...seen, workHash: pact.work_hash }),
-        ],
-        seen,
-      ),
-      sourcesSection([
-        [
-          'Manifest',
-          inline`What the parties agreed: ${address(pact.instance_uri)}, with the fields that ${address(pact.spec_uri)} lists.`,
-        ],
-        ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
-        ['Script that reproduces the hash', address(pact.reproduce_uri)],
-        ['Escrow contract', escrowAbout(seen)],
-        ['Receipt', pencil('none verified')],
-      ]),
-      timeline(logs),
-      pact.verifier_recipe.length === 0
-        ? null
-        : section(
-            'recipe',
-            `How to verify this pact, in ${counted(pact.verifier_recipe.length, 'step')}`,
-            steps(pact.verifier_recipe.map((step) => textWithCode(step, untrustedText))),
-          ),
-      checkSection(pathOf('getPact', { id: pact.pact_id })),
+  const eventOf = (...kinds: readonly EscrowEventKind[]) =>
+    logs.findLast(({ kind }) => kinds.includes(kind))
+  const paid = eventOf('approved', 'released')
+  const stated = [
+    ['Amount', said(published?.amount_pact, pactText), said(escrow?.amount_pact, pactText)],
+    ['Worker', said(published?.worker, hash), said(escrow?.recipient, hash)],
+    ['Hash of the work', said(published?.work_hash, hash), said(escrow?.work_hash, hash)],
+    ['Deadline', said(published?.deadline, day), said(escrow?.deadline, day, dayOf)],
+    ['Submission', said(published?.submit_work_tx, hash), said(eventOf('submitted')?.txHash, hash)],
+    ['Approval', said(published?.approve_tx, hash), said(paid?.txHash, hash)],
+    ['Completed', said(published?.completed_on, day), said(paid && isoDate(paid.atMs), day)],
+  ] as const
+  return compareSources(
+    [
+      ['Publication', null],
+      ['Escrow contract', whyNoEscrow(seen)],
     ],
-  }
+    stated.filter(([, claim]) => claim !== unsaid),
+  )
 }
 
-function checkSection(json: string, label = 'JSON') {
+function agreed(id: string, workHash: string | null): HtmlAndMarkdown {
   return section(
-    'check',
-    'Check it',
-    verifyBox(json),
-    links([
-      [json, label],
-      ['/pacts', 'All pacts'],
-      ['/pacts/SKILL.md', 'Skill file for agents'],
+    'agreed',
+    'What was agreed',
+    facts([
+      ['Specification', link(pathOf('getPactSpec', { id }), 'spec.json')],
+      ['Manifest', link(pathOf('getPactInstance', { id }), 'instance.json')],
+      [
+        'Script that reproduces the hash',
+        link(pathOf('getPactReproduce', { id }), 'reproduce.mjs'),
+      ],
+      ['Hash of the work', workHash === null ? 'none yet' : code(workHash)],
     ]),
   )
 }

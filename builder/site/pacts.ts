@@ -2,7 +2,9 @@
 import { counted } from '../../src/core/number-text.ts'
 import {
   doubt,
+  folded,
   introduction,
+  keyFigures,
   links,
   para,
   rows,
@@ -10,17 +12,24 @@ import {
   verdict,
   verifyBox,
 } from '../../src/pages/blocks.ts'
-import { day, hash, pencil, pill, sub, usdc } from '../../src/pages/figures.ts'
+import { amount, day, hash, pencil, pill, sub, usdc } from '../../src/pages/figures.ts'
 import { inline, link, small, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import type { World } from '../world/world.ts'
+import { escrowVerdict, pactText, seenOf } from './pact-sources.ts'
+import type { AnyPact } from './pact-sources.ts'
 import { sourceOf } from './pact.ts'
 import { pageSource } from './page-source.ts'
 
 export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
-  const { settled, inFlight, recorded } = pacts
+  const { settled, inFlight, recorded, disagreements, unread } = pacts
+  const paidUsdc = settled.reduce((sum, pact) => sum + pact.amount_usdc, 0)
+  const held = (pact: AnyPact): Inline => [
+    escrowVerdict(seenOf(pact, pacts)),
+    disagreements.has(pact.pact_id) ? doubt('warning', 'Its sources contradict each other.') : null,
+  ]
   return {
     path: '/pacts',
     title: 'Pacts',
@@ -35,6 +44,29 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
       introduction(
         inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports the contradiction. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
       ),
+      keyFigures([
+        {
+          label: 'Paid',
+          value: amount(paidUsdc),
+          unit: 'USDC',
+          note: `${counted(settled.length, 'pact')} settled by a verified receipt`,
+        },
+        { label: 'In flight', value: String(inFlight.length), note: 'no verified payment yet' },
+        {
+          label: 'Contradicting',
+          value:
+            unread !== null && disagreements.size === 0
+              ? pencil('not read')
+              : String(disagreements.size),
+          note: 'their sources disagree',
+          isDoubted: true,
+        },
+        {
+          label: 'Recorded',
+          value: String(recorded.length),
+          note: 'published by others or found in the escrow',
+        },
+      ]),
       part(
         'settled',
         'Settled',
@@ -50,10 +82,7 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
         'In flight',
         inFlight.map((pact) => ({
           name: inline`${pactLink(pact)} ${pill(pact.phase_status)} ${sub(pact.job_id)}`,
-          text:
-            pact.phase_blocker === null
-              ? inline`Next: ${untrustedText(pact.next_action)}`
-              : doubt('warning', untrustedText(pact.phase_blocker)),
+          text: held(pact),
           end: day(pact.updated_at),
         })),
         'No pacts are in flight.',
@@ -63,7 +92,7 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
         'Recorded, not settled here',
         recorded.map((pact) => ({
           name: inline`${pactLink(pact)} ${pill(pact.verification)} ${sub(pact.job_id)}`,
-          text: inline`${claimOf(pact)} ${small(inline`Escrow: ${pact.escrow?.status ?? 'not read'}. ${sourceOf(pact)}`)}`,
+          text: inline`${claimOf(pact)} ${held(pact)} ${small(sourceOf(pact))}`,
           end: pact.source.noted_on === undefined ? null : day(pact.source.noted_on),
         })),
         'No other pacts are recorded.',
@@ -80,6 +109,8 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
   }
 })
 
+const shownRows = 9
+
 function part(
   id: string,
   title: string,
@@ -89,7 +120,10 @@ function part(
   return section(
     id,
     entries.length === 0 ? title : `${title}: ${entries.length}`,
-    entries.length === 0 ? para(none, 'soft') : rows(entries),
+    entries.length === 0 ? para(none, 'soft') : rows(entries.slice(0, shownRows)),
+    entries.length > shownRows
+      ? folded(`${entries.length - shownRows} more`, rows(entries.slice(shownRows)))
+      : null,
   )
 }
 
@@ -104,8 +138,7 @@ function pactLink(pact: {
 
 /** What others published, in pencil; “unverified” means that no on-chain check was made. */
 function claimOf({ published }: World['pacts']['recorded'][number]): Inline {
-  if (published === undefined) return 'Found in the escrow; nobody published a claim.'
-  const { as, amount_pact: amount } = published
-  const claimed = amount === undefined ? 'no amount' : `${amount} PACT`
-  return inline`Claimed ${as.replace('_', ' ')}: ${pencil(claimed)}.`
+  if (published === undefined) return 'Nobody published a claim.'
+  const { as, amount_pact: claimed } = published
+  return inline`Claimed ${as.replace('_', ' ')}: ${pencil(claimed === undefined ? 'no amount' : pactText(claimed))}.`
 }

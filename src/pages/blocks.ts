@@ -166,6 +166,35 @@ export function keyFigures(
   }
 }
 
+/** A payment as a slip: its payer, the amount in large type, its worker. */
+export function slip(
+  label: string,
+  parts: readonly { readonly title: string; readonly value: Inline; readonly note?: Inline }[],
+): HtmlAndMarkdown {
+  const shown = parts.map(({ title, value, note = null }) => {
+    return { title, value: renderInline(value), note: renderInline(note) }
+  })
+  return {
+    html: html`<section class="slip" aria-label="${label}">
+      ${shown.map(({ title, value, note }, at) =>
+        at === 1
+          ? html`<div class="sum">
+              <h2>${title}</h2>
+              <b>${value.html}</b><small>${note.html}</small>
+            </div>`
+          : html`<div>
+              <h2>${title}</h2>
+              ${value.html}
+              <p>${note.html}</p>
+            </div>`,
+      )}
+    </section>`,
+    md: shown
+      .map(({ title, value, note }) => `- ${title}: ${value.md} ${note.md}`.trim())
+      .join('\n'),
+  }
+}
+
 type Action = readonly [href: string, label: string, look?: 'quiet' | 'warn']
 
 /** Links in the form of buttons. */

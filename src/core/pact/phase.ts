@@ -115,7 +115,10 @@ function unseenPhase({ nowMs, manifests, reading }: PhaseInput, sinceMs: number)
       Math.max(sinceMs, deadlineMs),
     )
   }
-  const nextAction = 'The creator deposits the funds in the escrow with create().'
+  const nextAction =
+    seen === null
+      ? 'The creator deposits the funds in the escrow with create().'
+      : 'The ledger reads the escrow; whether it holds a deposit is not known yet.'
   return { status: 'drafted', blocker: seen, nextAction, sinceMs }
 }
 
