@@ -149,7 +149,7 @@ function payerOf(at: number): string {
   return walletOf(people.customers[at % people.customers.length] ?? '')
 }
 
-function seedOf(name: string): Uint8Array {
+export function seedOf(name: string): Uint8Array {
   return Uint8Array.from(Buffer.from(digest(`seed of ${name}`), 'hex'))
 }
 

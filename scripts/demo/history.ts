@@ -8,6 +8,7 @@ import { checkPacts } from '../../builder/jobs/check-pacts.ts'
 import { loadBuilderKeys, openJobs, openLog } from '../../builder/parts.ts'
 import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { loadAuthoredPacts } from '../../builder/world/authored-pacts.ts'
+import { escrowKey } from '../../builder/world/pacts.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import { checkHere } from '../../src/auth/check.ts'
@@ -21,11 +22,13 @@ import { followDispute } from '../../src/db/disputes.ts'
 import { evidenceAfter, findEvidence } from '../../src/db/evidence.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { saveReading } from '../../src/db/pacts.ts'
 import { serve } from '../../src/http/serve.ts'
 import { startRuntime, systemClock } from '../../src/runtime/runtime.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { connectOutbound, loadRegistries, loadServiceKeys } from '../../src/runtime/service.ts'
 import { planCalls } from './calls.ts'
+import { inventEscrow } from './escrow.ts'
 import { noiseOf } from './payments.ts'
 import { demoRails, newestRail } from './rails.ts'
 import { createSources, demoAdapters, nodeUrlOf } from './sources.ts'
@@ -68,7 +71,15 @@ export async function liveMonths(
   }
   const site = { url: config.SITE_URL, serviceName: config.SERVICE_NAME, isDemo: true }
   const { reference, stop, origin } = await startService(config, runtime, { database, site })
-  const steps: { day: number; run: () => unknown }[] = [{ day: 34, run: correctPacts }]
+  const authored = () => loadAuthoredPacts(join(config.DATA_DIR, 'authored/pacts'))
+  const readEscrow = async () => {
+    const answer = await inventEscrow(await authored(), nowMs)
+    await database.write((tx) => saveReading(tx, escrowKey, -1, answer))
+  }
+  const steps: { day: number; run: () => unknown }[] = [
+    { day: 34, run: correctPacts },
+    { day: 8, run: readEscrow },
+  ]
   await planCalls({
     clientOf: (signer) => createClient({ baseUrl: origin, ...site, clock, random, fetch, signer }),
     oaths: [...reference.oaths.values()],
@@ -81,7 +92,6 @@ export async function liveMonths(
     },
   })
   steps.sort((a, b) => b.day - a.day)
-  const authored = () => loadAuthoredPacts(join(config.DATA_DIR, 'authored/pacts'))
   try {
     for (let day = firstDay; day >= 0; day -= 1) {
       runtime.stopped.throwIfAborted()

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { disputeStates } from '../../src/contract/schemas/dispute-state.ts'
 import { dispute } from '../../src/contract/schemas/dispute.ts'
 import { job } from '../../src/contract/schemas/job.ts'
+import { pactList } from '../../src/contract/schemas/pact.ts'
 import { rail } from '../../src/contract/schemas/rail.ts'
 import { receipt } from '../../src/contract/schemas/receipt.ts'
 import { manifestSchema } from '../../src/core/documents.ts'
@@ -120,10 +121,17 @@ describe('npm run demo', () => {
       ['answered', 'string'],
     ])
     const stats = await read('/api/v1/stats/live', statsShape)
-    expect(stats).toMatchObject({ pacts_settled: 1, pacts_in_flight: 2, partners_total: 5 })
+    expect(stats).toMatchObject({ pacts_settled: 1, pacts_in_flight: 4, partners_total: 5 })
+    const pacts = await read('/api/v1/pacts', pactList)
+    expect(new Set(pacts.recorded.map((one) => one.verification)).size).toBe(3)
+    const phases = new Set(pacts.in_flight.map((one) => one.phase_status))
+    expect(phases).toEqual(new Set(['drafted', 'submitted', 'blocked']))
+    for (const { pact_id: id } of [...pacts.settled, ...pacts.in_flight, ...pacts.recorded]) {
+      expect((await request(`/pacts/${id}`)).status).toBe(200)
+    }
   })
 
-  test('npm run demo links only to its own port, and its evidence opens', async () => {
+  test('npm run demo links only to its own port and to no explorer, and its evidence opens', async () => {
     const { documents } = manifestSchema.parse(JSON.parse(published('snapshot.json')))
     const texts = documents
       .filter(({ content_type: type }) => /^(?:text|application)\//.test(type))
@@ -131,6 +139,7 @@ describe('npm run demo', () => {
     const ports = texts.flatMap(
       (text) => text.match(/https?:\/\/(?:localhost|127\.0\.0\.1):\d+/g) ?? [],
     )
+    expect(texts.join().match(/href="[^"]+\/(?:tx|txns|transaction)\/[^"]*"/g)).toBeNull()
     const own = `http://localhost:${new URL(url).port}`
     expect([...new Set(ports)].filter((one) => one !== own)).toEqual(['http://127.0.0.1:8787'])
     const { rails } = await read('/api/v1/rails', railsShape)
