@@ -1,4 +1,5 @@
 /** Search forms and links to older entries; both lead to pages rendered on request. */
+import { htmlOnly } from './blocks.ts'
 import { link, renderInline } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
