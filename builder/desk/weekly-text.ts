@@ -6,6 +6,7 @@ import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import { count } from '../../src/pages/figures.ts'
 import { markdownText } from '../../src/pages/html-and-markdown.ts'
+import { railPath } from '../../src/pages/paths.ts'
 import type { LedgerEvent } from '../world/world.ts'
 import { daysPerWeek } from './rail-week.ts'
 import type { RailWeek, Reading } from './rail-week.ts'
@@ -14,8 +15,10 @@ import {
   usdcText,
   volumeChart,
   volumeInWords,
+  volumeKind,
   volumeMoved,
   volumeTitle,
+  volumesOf,
   weekVolume,
 } from './weekly-volume.ts'
 import type { WeekVolume } from './weekly-volume.ts'
@@ -56,22 +59,31 @@ export function weeklyText(facts: WeekFacts) {
 
 function countWeek(facts: WeekFacts) {
   const { rails, events, weekStartMs } = facts
-  const names = new Map(rails.map((rail) => [rail.authored.rail, nameOf(rail)]))
+  const names = new Map(rails.map((rail) => [rail.authored.rail, nameOf(rail, facts)]))
   return {
     facts,
     polls: rails.reduce((sum, rail) => sum + rail.polls, 0),
     failed: rails.reduce((sum, rail) => sum + rail.failed, 0),
     moved: rails.filter(isMoved).toSorted((a, b) => volumeChange(b) - volumeChange(a)),
+    known: rails.filter(({ start, end }) => start !== null && end !== null).length,
     newlyRead: rails.filter(isNewlyRead),
     /** Rails of which every poll failed. */
     carried: rails.filter((rail) => rail.failed === rail.polls),
-    events: weekEvents(events, (rail) => names.get(rail) ?? `\`${rail}\``),
+    events: weekEvents(events, facts, (rail) => names.get(rail) ?? `\`${rail}\``),
     volume: weekVolume(weekStartMs, rails),
   }
 }
 
 /** Returns Markdown lines, oldest first. */
-function weekEvents(events: readonly LedgerEvent[], nameOf: (rail: string) => string) {
+function weekEvents(
+  events: readonly LedgerEvent[],
+  { siteUrl }: WeekFacts,
+  nameOf: (rail: string) => string,
+) {
+  const titleLine = ({ createdAtMs, rail, title }: LedgerEvent) => {
+    const text = markdownText(title)
+    return `${isoDate(createdAtMs)}: ${rail === null ? text : `[${text}](${siteUrl}${railPath(rail)})`}`
+  }
   const inOrder = events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)
   const flags = inOrder.filter(({ data }) => !pollFailedFlag.safeParse(data).success)
   const transitions = inOrder.flatMap((event) => transitionOf(event, nameOf))
@@ -87,10 +99,6 @@ function weekEvents(events: readonly LedgerEvent[], nameOf: (rail: string) => st
   }
 }
 
-function titleLine({ createdAtMs, title }: LedgerEvent): string {
-  return `${isoDate(createdAtMs)}: ${markdownText(title)}`
-}
-
 function transitionOf(event: LedgerEvent, nameOf: (rail: string) => string) {
   const data = transitionData.safeParse(event.data)
   if (event.kind !== 'rail_transition' || event.rail === null || !data.success) return []
@@ -101,30 +109,64 @@ function isNewlyRead(rail: RailWeek): rail is ReadRail {
   return rail.start === null && rail.end !== null
 }
 
-/** Compares the displayed values, so that every row shows a difference. */
+/** Below these, a change by a tenth is noise. */
+const leastMicroUsdc = 1e6
+const leastWorkers = 5
+
+/** True if the status changed, if a figure became known or unknown, or if it changed by a tenth or more. */
 function isMoved(rail: RailWeek): rail is MovedRail {
   const { start, end } = rail
-  return start !== null && end !== null && cells(start).join() !== cells(end).join()
+  if (start === null || end === null) return false
+  const [was = null, is = null] = volumesOf([start, end]).values
+  const workers = [start, end].map(({ figures }) => figures.uniqueWorkers30d)
+  return (
+    start.status !== end.status ||
+    isFar(was, is, leastMicroUsdc) ||
+    isFar(workers[0] ?? null, workers[1] ?? null, leastWorkers)
+  )
+}
+
+function isFar(was: number | null, is: number | null, least: number): boolean {
+  if (was === null || is === null) return was !== is
+  return Math.abs(is - was) >= Math.max(was / 10, least)
 }
 
 function volumeChange({ start, end }: MovedRail): number {
-  return Math.abs((end.figures.tpv30dMicroUsdc ?? 0) - (start.figures.tpv30dMicroUsdc ?? 0))
+  const [was, is] = volumesOf([start, end]).values
+  return Math.abs((is ?? 0) - (was ?? 0))
 }
 
-function cells({ figures, status }: Reading): string[] {
-  return [usdcText(figures.tpv30dMicroUsdc), countText(figures.uniqueWorkers30d), status]
+/** From the first to the last of the readings, or one value where they are equal. */
+function cells(readings: readonly Reading[]): string[] {
+  const { isNet, values } = volumesOf(readings)
+  const change = (texts: readonly string[]) => [...new Set(texts)].join(' → ')
+  const volume = change(values.map(usdcText))
+  return [
+    isNet || values.every((value) => value === null) ? volume : `${volume} filtered`,
+    change(readings.map(({ figures }) => countText(figures.uniqueWorkers30d))),
+    change(readings.map(({ status }) => status)),
+  ]
 }
 
-function nameOf({ authored }: RailWeek): string {
-  return `${markdownText(authored.display_name)} (\`${authored.rail}\`)`
+function nameOf({ authored }: RailWeek, { siteUrl }: WeekFacts): string {
+  return `[${markdownText(authored.display_name)}](${siteUrl}${railPath(authored.rail)})`
 }
 
 function headline({ moved, newlyRead, polls, failed }: Counted): string {
   if (failed === polls) return 'no poll succeeded'
   if (moved.length === 0 && newlyRead.length === 0) return 'nothing changed'
   return onlyTexts([
-    moved.length > 0 && `${counted(moved.length, 'rail')} changed`,
+    moved.length > 0 && movedText(moved),
     newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),
+  ]).join(', ')
+}
+
+function movedText(moved: readonly MovedRail[]): string {
+  const judged = moved.filter(({ start, end }) => start.status !== end.status).length
+  const far = moved.length - judged
+  return onlyTexts([
+    judged > 0 && `${counted(judged, 'rail')} changed status`,
+    far > 0 && `${judged > 0 ? far : counted(far, 'rail')} moved by a tenth or more`,
   ]).join(', ')
 }
 
@@ -141,7 +183,7 @@ function excerptOf(counts: Counted): string {
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const [from, to] = weekDates(facts)
   const happenings = onlyTexts([
-    `${countText(moved.length)} of ${counted(facts.rails.length, 'polled rail')} changed from ${from} to ${to}`,
+    `From ${from} to ${to} ${moved.length === 0 ? 'no rail changed much' : movedText(moved)}, of ${counted(facts.rails.length, 'polled rail')}`,
     newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),
     beganToPay.length > 0 && `${countText(beganToPay.length)} began to pay`,
     stoppedPaying.length > 0 && `${countText(stoppedPaying.length)} stopped paying`,
@@ -159,7 +201,7 @@ function weekDates({ weekStartMs }: WeekFacts): [string, string] {
 function volumeSentence(volume: WeekVolume): string {
   const known = knownVolumes(volume).map(usdcText)
   const [start = '', end = ''] = [known[0], known.at(-1)]
-  const over = `over ${counted(volume.rails, 'earning rail')}`
+  const over = `over ${counted(volume.rails, 'earning rail')} (${volumeKind(volume)})`
   return volumeMoved(volume)
     ? `The 30-day volume ${over} went from ${start} to ${end} USDC.`
     : `The 30-day volume ${over} stayed at ${end} USDC.`
@@ -190,17 +232,17 @@ function introduction(counts: Counted): string {
   return `${[polled, movedSentence(counts), changes].filter((text) => text !== '').join(' ')}\n`
 }
 
-function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): string {
+function movedSentence({ known, moved, newlyRead, polls, failed }: Counted): string {
   if (failed === polls) return 'No figures of this week are known, so earlier figures are shown.'
-  const known = facts.rails.filter(({ start }) => start !== null).length
   if (known === 0) return ''
   if (moved.length === 0) {
     const others =
       newlyRead.length === 0 ? 'every rail' : 'every rail that was read in the week before'
-    return `Nothing changed: volume, workers and status of ${others} did not change during the week.`
+    return `Nothing changed much: ${others} kept its status, and no volume or number of workers moved by a tenth.`
   }
   const still = known - moved.length
-  return `${counted(moved.length, 'rail')} changed${still === 0 ? '' : `, ${countText(still)} did not`}.`
+  const others = still === 0 ? '' : `; ${countText(still)} ${still === 1 ? 'was' : 'were'} steady`
+  return `${movedText(moved)}${others}.`
 }
 
 /** A GFM table of Markdown cells; `right` lists the right-aligned columns. */
@@ -215,18 +257,16 @@ function markdownTable(
 
 function railTable<Rail extends RailWeek>(
   rails: readonly Rail[],
-  cellsOf: (rail: Rail) => readonly string[],
+  facts: WeekFacts,
+  readingsOf: (rail: Rail) => readonly Reading[],
 ): string {
-  const header = ['Rail', '30-day volume, USDC', 'Workers in 30 days', 'Status']
-  const rows = rails.map((rail) => [nameOf(rail), ...cellsOf(rail)])
+  const header = ['Rail', 'Net volume of 30 days, USDC', 'Workers in 30 days', 'Status']
+  const rows = rails.map((rail) => [nameOf(rail, facts), ...cells(readingsOf(rail))])
   return markdownTable(header, rows, [1, 2])
 }
 
 function movedSection({ moved, volume, facts }: Counted): string {
-  const table = railTable(moved, ({ start, end }) => {
-    const later = cells(end)
-    return cells(start).map((was, at) => (was === later[at] ? was : `${was} → ${later[at]}`))
-  })
+  const table = railTable(moved, facts, ({ start, end }) => [start, end])
   return onlyTexts([
     moved.length > 0 && `## What changed\n\n${table}`,
     volume !== null && `${volumeSentence(volume)}\n`,
@@ -236,9 +276,9 @@ function movedSection({ moved, volume, facts }: Counted): string {
   ]).join('\n')
 }
 
-function newlyReadSection({ newlyRead }: Counted): string {
+function newlyReadSection({ newlyRead, facts }: Counted): string {
   if (newlyRead.length === 0) return ''
-  const table = railTable(newlyRead, ({ end }) => cells(end))
+  const table = railTable(newlyRead, facts, ({ end }) => [end])
   return `## New readings\n\nThese rails had no successful poll in the seven days before.\n\n${table}`
 }
 
@@ -253,7 +293,7 @@ function failedSection({ facts }: Counted): string {
   const table = markdownTable(
     ['Rail', 'Failed', 'Polls', 'Last error'],
     failing.map((rail) => [
-      nameOf(rail),
+      nameOf(rail, facts),
       countText(rail.failed),
       countText(rail.polls),
       markdownText((rail.lastError ?? '').slice(0, shownErrorLength)),
@@ -268,7 +308,8 @@ function caveatSection({ facts, carried, volume }: Counted): string {
     weeks.map(({ authored }) => `\`${authored.rail}\``).join(', ')
   const caveats = onlyTexts([
     'A 30-day volume changes as payments enter and leave the window, so a difference between two readings is not the income of the week.',
-    'Figures are after the filter rule of each rail. An unknown figure is not zero, and totals exclude it.',
+    'Net volume leaves out money that came back to its payers. Where it is unknown, the volume after the filter rule is shown and named filtered. An unknown figure is not zero, and totals exclude it.',
+    'A rail is listed if its status changed, if a figure became known or unknown, or if its volume or number of workers moved by a tenth or more, and by at least 1 USDC or 5 workers.',
     carried.length > 0 &&
       `No poll of ${rails(carried)} succeeded this week, so older figures are shown.`,
     ...facts.rails.flatMap(ruleCaveat),

@@ -90,7 +90,7 @@ export const articlePages = pageSource(['articles', 'site'], ({ articles, site }
     body: () => [
       introduction(untrustedText(article.excerpt)),
       para(
-        inline`${day(article.date)} · ${join(article.keywords.map(untrustedText), ', ')}`,
+        inline`${day(article.date)} · ${isWeekly(article) ? 'generated from the polls and flags of its week' : join(article.keywords.map(untrustedText), ', ')}`,
         'age',
       ),
       htmlOnly(html`<div class="prose">${renderMarkdown(article.body, site.url)}</div>`),

@@ -74,13 +74,20 @@ export function renderMarkdown(
         return link(target, alt).html.toString()
       },
       table({ header, rows }: Tokens.Table) {
-        const cell = (entry: Tokens.TableCell, tag: string) => {
+        const cell = (entry: Tokens.TableCell, tag: string, more = '') => {
           const kind = entry.align === 'right' ? ' class="figure"' : ''
-          return `<${tag}${kind}>${this.parser.parseInline(entry.tokens)}</${tag}>`
+          return `<${tag}${kind}${more}>${this.parser.parseInline(entry.tokens)}</${tag}>`
         }
         const head = header.map((entry) => cell(entry, 'th')).join('')
-        const body = rows.map((row) => `<tr>${row.map((entry) => cell(entry, 'td')).join('')}</tr>`)
-        return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`
+        const body = rows.map(([name, ...row]) => {
+          const cells = row.map((entry, at) => {
+            return cell(entry, 'td', html` data-label="${header[at + 1]?.text}"`.toString())
+          })
+          return `<tr>${name === undefined ? '' : cell(name, 'th', ' scope="row"')}${cells.join('')}</tr>`
+        })
+        // On narrow screens a table of figures becomes cards.
+        const look = header.some(({ align }) => align === 'right') ? ' class="cards"' : ''
+        return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table${look}><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`
       },
       code(token: Tokens.Code) {
         const group = tabs.get(token)
@@ -98,7 +105,7 @@ export function renderMarkdown(
       },
     },
   })
-  const rendered = marked.parse(text)
+  const rendered = marked.parse(text.replaceAll(/(?<=\d) (?=%)/g, '\u00a0'))
   if (typeof rendered !== 'string') throw new Error('marked must run synchronously')
   return trusted(rendered)
 }

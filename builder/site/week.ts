@@ -5,6 +5,7 @@ import { bySeverity } from '../../src/core/flags/kind.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import {
+  doubt,
   folded,
   introduction,
   links,
@@ -16,9 +17,10 @@ import {
 import { day, pill, usdc } from '../../src/pages/figures.ts'
 import { inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import { articlePath, pactPath } from '../../src/pages/paths.ts'
-import { railLink, railLinkOf, statusPill } from '../../src/pages/rail-parts.ts'
+import { articlePath, disputePath, pactPath } from '../../src/pages/paths.ts'
+import { railLink, railLinkOf, statusPill, titleWithout } from '../../src/pages/rail-parts.ts'
 import { byDate } from '../desk/ranking.ts'
 import { isWeekly } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
@@ -34,6 +36,7 @@ const parts = [
   'articles',
   'closedFlags',
   'community',
+  'disputes',
   'events',
   'history',
   'openFlags',
@@ -58,7 +61,8 @@ export const weekPage = pageSource(parts, (world) => {
   const essays = world.articles
     .filter((article) => !isWeekly(article) && since(`${article.date}T00:00:00Z`))
     .toSorted(byDate)
-  const sum = sumOf({ changes: changes.length, opened: opened.length, closed: closed.length })
+  const disputes = world.disputes.newest.filter((one) => one.steps.some(({ at }) => since(at)))
+  const sum = sumOf({ changes, rails, opened, closed: closed.length, disputes: disputes.length })
   const none: string[] = []
   /** Null without entries; then `none` names what did not happen. */
   const part = (id: string, title: string, what: string, entries: Parameters<typeof rows>[0]) => {
@@ -101,6 +105,19 @@ export const weekPage = pageSource(parts, (world) => {
         'Doubts that closed',
         'a doubt that closed',
         closed.map((flag) => flagRow(flag, rails)),
+      ),
+      part(
+        'disputes',
+        'Disputes opened or decided',
+        'a dispute that opened or was decided',
+        disputes.map(({ dispute_id: id, claim, rail, steps }) => {
+          const ofWeek = steps.filter(({ at }) => since(at))
+          return {
+            name: rail === undefined ? 'A receipt or document' : railLinkOf(rail, rails),
+            text: inline`${link(disputePath(id), untrustedText(shortened(claim)))} ${small(ofWeek.map(({ event }) => event).join(', '))}`,
+            end: day(ofWeek.at(-1)?.at ?? null),
+          }
+        }),
       ),
       part(
         'pacts',
@@ -146,16 +163,33 @@ export const weekPage = pageSource(parts, (world) => {
   }
 })
 
-function sumOf(found: { changes: number; opened: number; closed: number }): string {
-  const changes =
-    found.changes === 0
+function sumOf(found: {
+  readonly changes: ReturnType<typeof changesOf>
+  readonly rails: Rails
+  readonly opened: readonly Flag[]
+  readonly closed: number
+  readonly disputes: number
+}): string {
+  const { changes, opened } = found
+  const [first] = changes
+  const moved =
+    first === undefined
       ? 'No rail changed status this week.'
-      : `${counted(found.changes, 'rail')} changed status this week.`
+      : changes.length > 1
+        ? `${counted(changes.length, 'rail')} changed status this week.`
+        : `One rail changed status this week: ${found.rails.get(first.rail)?.display_name ?? first.rail} went from ${first.from} to ${first.to}.`
+  const critical = opened.filter(({ severity }) => severity === 'critical').length
   const flags =
-    found.opened + found.closed === 0
+    opened.length + found.closed === 0
       ? 'No doubt opened or closed.'
-      : `${counted(found.opened, 'doubt')} opened, ${found.closed} closed.`
-  return `${changes} ${flags}`
+      : `${counted(opened.length, 'doubt')} opened${critical === 0 ? '' : ` (${critical} critical)`}, ${found.closed} closed.`
+  return `${moved} ${flags}${found.disputes === 0 ? '' : ` ${counted(found.disputes, 'dispute')} opened or moved on.`}`
+}
+
+const shownClaim = 120
+
+function shortened(claim: string): string {
+  return claim.length > shownClaim ? `${claim.slice(0, shownClaim).trimEnd()}…` : claim
 }
 
 /** The changes of each rail as one, those to and from `paying` first, then the newest. */
@@ -178,9 +212,17 @@ function flagRow(flag: Flag, rails: Rails) {
   const { rail, closed_at: closedAt, close_reason: reason } = flag
   const why =
     closedAt === undefined || reason === undefined ? null : inline` ${untrustedText(reason)}`
+  const severity = {
+    html: html`<span class="severity">${flag.severity}</span>`,
+    md: `${flag.severity}:`,
+  }
+  const title = titleWithout(rails.get(rail ?? '')?.display_name ?? '', flag.title)
   return {
     name: rail === null ? 'The ledger' : railLinkOf(rail, rails),
-    text: inline`${link(`/honesty#${flag.id}`, untrustedText(flag.title))} ${small(inline`${flag.severity}, ${kindWords(flag)}.${why}`)}`,
+    text: doubt(
+      flag.severity,
+      inline`${severity} ${link(`/honesty#${flag.id}`, untrustedText(title))} ${small(inline`${kindWords(flag)}.${why}`)}`,
+    ),
     end: day(closedAt ?? flag.opened_at),
   }
 }

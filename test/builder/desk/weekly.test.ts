@@ -35,7 +35,10 @@ function only([article, ...others]: ReturnType<typeof articles>) {
 }
 
 const at = (time: string) => Date.parse(time)
-const usdc = (amount: number) => ({ tpv30dMicroUsdc: amount * 1e6 })
+const usdc = (amount: number) => ({
+  tpv30dMicroUsdc: amount * 1e6,
+  tpv30dNetMicroUsdc: amount * 1e6,
+})
 
 const alphaPolls = (volumes: Readonly<Record<string, number>>) => ({
   alpha: Object.entries(volumes).map(([time, amount]) => goodPoll(at(time), usdc(amount))),
@@ -56,7 +59,11 @@ const busyWeek = {
   ],
   beta: [
     {
-      ...goodPoll(at('2026-11-14T12:00:00Z'), { tpv30dMicroUsdc: null, uniqueWorkers30d: null }),
+      ...goodPoll(at('2026-11-14T12:00:00Z'), {
+        tpv30dMicroUsdc: null,
+        tpv30dNetMicroUsdc: null,
+        uniqueWorkers30d: null,
+      }),
       status: 'pre-traction' as const,
     },
     goodPoll(at('2026-11-17T12:00:00Z'), { ...usdc(0.004), uniqueWorkers30d: 12_345 }),
@@ -95,10 +102,10 @@ describe('the weekly article', () => {
   test('lists changes as start and end of the week, with the largest change of volume first', () => {
     expect(body).toContain(
       [
-        '| Rail | 30-day volume, USDC | Workers in 30 days | Status |',
+        '| Rail | Net volume of 30 days, USDC | Workers in 30 days | Status |',
         '| --- | ---: | ---: | --- |',
-        '| Rail alpha (`alpha`) | 1,000.00 → 1,500.25 | 4 → 6 | paying |',
-        '| Rail beta (`beta`) | unknown → 0.004000 | unknown → 12,345 | pre-traction → paying |',
+        '| [Rail alpha](https://ledger.test/rails/alpha) | 1,000.00 → 1,500.25 | 4 → 6 | paying |',
+        '| [Rail beta](https://ledger.test/rails/beta) | unknown → 0.004000 filtered | unknown → 12,345 | pre-traction → paying |',
         '',
       ].join('\n'),
     )
@@ -108,7 +115,7 @@ describe('the weekly article', () => {
 
   test('lists rails without a reading in the week before in a separate section', () => {
     expect(body).toContain('## New readings')
-    expect(body).toContain('| Rail zeta (`zeta`) | 50.00 | 2 | paying |')
+    expect(body).toContain('| [Rail zeta](https://ledger.test/rails/zeta) | 50.00 | 2 | paying |')
   })
 
   test('the weekly article counts only the polls and failures of its week', () => {
@@ -116,7 +123,7 @@ describe('the weekly article', () => {
       'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 7 polls of 5 rails. 2 polls failed.',
     )
     expect(body).toContain(
-      String.raw`| Rail alpha (${'`alpha`'}) | 1 | 3 | GET https://a.example \| \<b\>500\</b\> |`,
+      String.raw`| [Rail alpha](https://ledger.test/rails/alpha) | 1 | 3 | GET https://a.example \| \<b\>500\</b\> |`,
     )
     expect(body).toContain('No poll of `epsilon` succeeded this week')
   })
@@ -126,13 +133,13 @@ describe('the weekly article', () => {
       [
         '## What opened',
         '',
-        '- 2026-11-17: Rail beta (`beta`) began to pay; it was pre-traction.',
-        String.raw`- 2026-11-18: A \*doubt\*`,
+        '- 2026-11-17: [Rail beta](https://ledger.test/rails/beta) began to pay; it was pre-traction.',
+        String.raw`- 2026-11-18: [A \*doubt\*](https://ledger.test/rails/alpha)`,
         '',
         '## What closed',
         '',
-        '- 2026-11-20: Rail zeta (`zeta`) is no longer paying; it is dormant.',
-        '- 2026-11-19: A clock',
+        '- 2026-11-20: [Rail zeta](https://ledger.test/rails/zeta) is no longer paying; it is dormant.',
+        '- 2026-11-19: [A clock](https://ledger.test/rails/gamma)',
         '',
       ].join('\n'),
     )
@@ -142,11 +149,12 @@ describe('the weekly article', () => {
   test('the weekly article is named by its ISO week and dated on the Monday after', () => {
     expect(article).toMatchObject({
       slug: 'ledger-week-2026-w47',
-      title: 'The ledger in week 47 of 2026: 2 rails changed, 1 new reading',
+      title:
+        'The ledger in week 47 of 2026: 1 rail changed status, 1 moved by a tenth or more, 1 new reading',
       date: '2026-11-23',
       keywords: ['weekly', '2026-w47', 'alpha', 'beta', 'zeta'],
       excerpt:
-        '2 of 5 polled rails changed from 2026-11-16 to 2026-11-22; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails went from 1,007.00 to 1,507.25 USDC.',
+        'From 2026-11-16 to 2026-11-22 1 rail changed status, 1 moved by a tenth or more, of 5 polled rails; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails (net) went from 1,007.00 to 1,507.25 USDC.',
     })
   })
 
@@ -176,7 +184,7 @@ test('a quiet week yields one paragraph without table, chart and empty sections'
   expect(article?.title).toBe('The ledger in week 47 of 2026: nothing changed')
   expect(article?.charts).toEqual([])
   expect(article?.body.split('## ')[0]).toBe(
-    'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing changed: volume, workers and status of every rail did not change during the week. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stayed at 1,000.00 USDC.\n\n',
+    'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing changed much: every rail kept its status, and no volume or number of workers moved by a tenth. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail (net) stayed at 1,000.00 USDC.\n\n',
   )
   expect(article?.body.match(/^## .*$/gm)).toEqual(['## How to read this'])
 })
@@ -194,7 +202,9 @@ describe('a week of failures', () => {
     expect(article?.body).toContain(
       'the ledger made 2 polls of 1 rail. 2 polls failed. No figures of this week are known, so earlier figures are shown.',
     )
-    expect(article?.body).toContain('| Rail alpha (`alpha`) | 2 | 2 | HTTP 503 |')
+    expect(article?.body).toContain(
+      '| [Rail alpha](https://ledger.test/rails/alpha) | 2 | 2 | HTTP 503 |',
+    )
     expect(article?.body).not.toContain('Nothing changed')
   })
 
@@ -255,6 +265,6 @@ test('rail names and errors cannot inject Markdown into the weekly article', () 
   const lines = articles(polls, { rails }).at(-1)?.body.split('\n')
   const row = lines?.find((line) => line.includes('Evil'))
   expect(row).toBe(
-    '| Evil \\| \\[x\\](javascript:1) # \\<script\\>\\` (`alpha`) | 1.00 → 2.00 | 4 | paying |',
+    '| [Evil \\| \\[x\\](javascript:1) # \\<script\\>\\`](https://ledger.test/rails/alpha) | 1.00 → 2.00 | 4 | paying |',
   )
 })

@@ -206,7 +206,7 @@ describe('the page of the week', () => {
 
   test('the week names each rail whose status is another than seven days ago once', () => {
     const changes = [event('dormant', 'potemkin', at(2)), event('potemkin', 'paying', at(1))]
-    expect(page(changes)).toMatch(/^1 rail changed status this week\./m)
+    expect(page(changes)).toMatch(/^One rail changed status this week: /m)
     expect(page(changes)).toContain('dormant → paying')
   })
 
