@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { apiPrefix, mcpPath } from '../contract/route.ts'
 import { paymentChallenge } from '../contract/x402.ts'
 import { similar } from '../core/similar.ts'
-import { notFoundPage, troublePage } from '../core/site-pages.ts'
+import { troublePage } from '../core/site-pages.ts'
 import { missingPage, refusedPage } from '../pages/error.ts'
 import { unpublishedPage } from '../pages/layout.ts'
 import type { DocumentStore } from './document-store.ts'
@@ -37,15 +37,21 @@ export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRe
         payTo: terms.payTo,
       }
       const { details } = about
-      const page = refusedPage({ ...about, status, path, details, offer: offer ?? null })
+      const page = refusedPage({
+        ...about,
+        status,
+        path,
+        siteUrl: site.url,
+        details,
+        offer: offer ?? null,
+      })
       return unpublishedPage(page, site)
     }
     if (isApi) return null
-    if (status >= 500) return published(troublePage) ?? fallbackPage(status)
+    if (status >= 500) return published(troublePage) ?? fallbackPage()
     if (status !== 404) return null
     const near = similar([...rails()], path.split('/').at(-1) ?? '')
-    if (near.length > 0) return unpublishedPage(missingPage(path, near), site)
-    return published(notFoundPage) ?? fallbackPage(status)
+    return unpublishedPage(missingPage(path, near), site)
   }
   return (req, answer) => {
     const { url = '', method } = req
@@ -66,13 +72,7 @@ export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRe
 }
 
 /** The error page of a service without a published set. */
-function fallbackPage(status: number): string {
-  const [title, text] =
-    status === 404
-      ? ['Page not found', 'There is nothing at this address.']
-      : [
-          'Temporarily unavailable',
-          'The ledger cannot respond right now. Please try again in a minute.',
-        ]
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title} · Agent Income Ledger</title><h1>${title}</h1><p>${text}</p></html>\n`
+function fallbackPage(): string {
+  const title = 'Temporarily unavailable'
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title} · Agent Income Ledger</title><h1>${title}</h1><p>The ledger cannot respond right now. Please try again in a minute.</p></html>\n`
 }

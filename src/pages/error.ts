@@ -1,7 +1,9 @@
+import { notFoundPage } from '../core/site-pages.ts'
 /** Pages for readers whose browser received an error. Programs receive the same error as JSON. */
-import { introduction, glance, links, list, para, section } from './blocks.ts'
+import { codeBlock, glance, htmlOnly, introduction, links, list, para, section } from './blocks.ts'
 import { usdc } from './figures.ts'
 import { code, inline, link, untrustedText } from './html-and-markdown.ts'
+import { html } from './html.ts'
 import type { SitePage } from './page.ts'
 
 const unlisted = { nav: null, listed: false, robots: 'noindex' } as const
@@ -16,11 +18,24 @@ export function missingPage(path: string, near: readonly string[]): SitePage {
     ...unlisted,
     body: [
       introduction(
-        'The address may be mistyped, or refer to a rail, wallet or receipt that is not in the ledger.',
+        inline`${path === notFoundPage ? 'The address' : code(path)} may be mistyped, or refer to a rail, wallet or receipt that is not in the ledger.`,
       ),
       near.length === 0
         ? null
         : section('near', 'Did you mean', list(near.map((rail) => link(`/rails/${rail}`, rail)))),
+      htmlOnly(
+        html`<form class="filters" role="search" action="/search">
+          <label
+            >Words, id or wallet
+            <input
+              type="search"
+              name="q"
+              size="36"
+              maxlength="100"
+              value="${path === notFoundPage ? '' : path.split('/').at(-1)}" /></label
+          ><button class="btn">Search</button>
+        </form>`,
+      ),
       list([
         inline`All rails are on the ${link('/', 'home page')}, and every page is in the ${link('/search', 'search')}.`,
         inline`A receipt is at ${code('/receipts/')} and its id, a worker at ${code('/workers/')} and the wallet.`,
@@ -34,6 +49,7 @@ export function missingPage(path: string, near: readonly string[]): SitePage {
 export interface ShownError {
   readonly status: 402 | 403
   readonly path: string
+  readonly siteUrl: string
   /** The message of its code. */
   readonly error: string
   readonly code: string
@@ -45,6 +61,7 @@ export interface ShownError {
 export function refusedPage({
   status,
   path,
+  siteUrl,
   error,
   code: name,
   details,
@@ -77,15 +94,20 @@ export function refusedPage({
             [['/docs/paying', 'How to pay']],
           ),
       section(
-        'instead',
-        offer === null ? 'What to do instead' : 'Without paying',
+        'ways',
+        status === 402 ? 'Three ways to read it' : 'Who may read it',
         list(
           [
-            inline`${link('/opportunities', 'Rails that pay')}, with ranges and doubts.`,
-            inline`${link('/partners', 'Partners')} read it as part of their tier: they sign each request.`,
-            offer === null ? null : inline`${link('/docs/paying', 'How a program pays')}.`,
+            status === 403
+              ? null
+              : offer === null
+                ? 'An agent: not now, since this server takes no payments.'
+                : inline`An agent pays for each read over x402: this request answers with the price, and the same request with a payment answers with the data. ${link('/docs/paying', 'How a program pays')}, and what each read contains.`,
+            inline`A person: ${link('/opportunities', 'rails that pay')}, with ranges and doubts, are free.`,
+            inline`A partner signs each request and reads what its ${link('/partners', 'tier')} includes. ${link('/docs/becoming-a-partner', 'Become a partner')}.`,
           ].filter((entry) => entry !== null),
         ),
+        codeBlock(`curl -sS -i ${siteUrl}${path}`, 'sh'),
       ),
       para(
         inline`The answer for programs has the code ${link(`/docs/errors#${name}`, code(name))}${details === undefined || offer === null ? '' : inline`: ${untrustedText(details)}`}.`,

@@ -22,7 +22,6 @@ const service = useService({
     ...sampleDocuments,
     page('/honesty', 'Flags.'),
     page('/docs', 'Guides.'),
-    page('/404', 'Nothing is at this address.'),
     page('/503', 'Not right now.'),
   ],
   per: 'file',
@@ -63,7 +62,7 @@ describe('an error response to a page request', () => {
     expect(person.headers.get('cache-control')).toBe('no-store')
     expect(person.headers.get('content-security-policy')).toContain("script-src 'self'")
     expect(person.headers.get('vary')).toBe('Accept')
-    expect(person.body.toString()).toContain('Nothing is at this address.')
+    expect(person.body.toString()).toContain('There is nothing at this address')
   })
 
   test('a browser at a mistyped address gets the names that resemble it', async () => {
@@ -215,7 +214,7 @@ describe('a page that is not published', () => {
     const { status, body } = await get(path)
     expect(status).toBe(404)
     expect(JSON.parse(body.toString())).toMatchObject({ code })
-    expect((await get(path, browser)).body.toString()).toContain('Nothing is at this address.')
+    expect((await get(path, browser)).body.toString()).toContain('There is nothing at this address')
   })
 })
 
