@@ -9,9 +9,11 @@ import type { SitePage } from '../../src/pages/page.ts'
 const kinds: Readonly<Record<string, string>> = {
   desk: 'article',
   docs: 'guide',
+  feeds: 'guide',
   pacts: 'pact',
   rails: 'rail',
   skills: 'skill',
+  verify: 'guide',
 }
 
 export function searchPage(pages: readonly SitePage[]): SitePage {

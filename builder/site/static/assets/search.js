@@ -26,7 +26,7 @@ function pageOf(id) {
 
 /** 0 if the entry lacks the word. */
 function scoreOf({ title, slug, text, kind }, word) {
-  const guide = kind === 'docs' || kind === 'guide' ? 6 : 0
+  const guide = kind === 'guide' ? 6 : 0
   if (isNotice.test(word)) return notices.test(title) ? 2 + guide : notices.test(text) ? 1 + guide : 0
   return slug === word || title === word ? 9 : title.startsWith(word) ? 5 : title.includes(word) ? 4 : text.includes(word) ? 1 : 0
 }
