@@ -5,13 +5,22 @@ import { isReaderTrouble } from '../../src/core/flags/index.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { hourMs } from '../../src/core/time.ts'
-import { folded, para, stacked } from '../../src/pages/blocks.ts'
-import { ageText, amountText, time } from '../../src/pages/figures.ts'
+import { doubt, folded, para, stacked } from '../../src/pages/blocks.ts'
+import {
+  ageText,
+  count,
+  day,
+  hash,
+  percent,
+  time,
+  unknown,
+  usdc,
+  wholePercent,
+} from '../../src/pages/figures.ts'
 import { gauge } from '../../src/pages/gauge.ts'
 import {
-  code,
   inline,
-  join,
+  link,
   renderInline,
   small,
   untrustedText,
@@ -19,9 +28,13 @@ import {
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
-import { doubtsOf, railLinkOf, titleWithout } from '../../src/pages/rail-parts.ts'
+import { receiptPath } from '../../src/pages/paths.ts'
+import { doubtsOf, railLinkOf, statusDoubt, titleWithout } from '../../src/pages/rail-parts.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
+
+/** The flags of a list that are not folded. */
+export const shownFlags = 9
 
 export function flagsOf(
   rail: string,
@@ -32,13 +45,15 @@ export function flagsOf(
 }
 
 export function flagBlocks(
-  { rail, display_name: name }: Rail,
+  view: Rail,
   world: Pick<World, 'closedFlags' | 'openFlags'>,
 ): (HtmlAndMarkdown | null)[] {
-  const { open, closed } = flagsOf(rail, world)
-  const subject = { name, about: null }
+  const { open, closed } = flagsOf(view.rail, world)
+  const subject = { name: view.display_name, about: null }
+  const ofStatus = statusDoubt(view)
   return [
-    openDoubts(open, () => subject),
+    ofStatus === null ? null : doubt('warning', inline`${ofStatus} ${link('#why', 'Why')}`),
+    ofStatus === null || doubtsOf(open).length > 0 ? openDoubts(open, () => subject) : null,
     troubleBlock(open, () => subject),
     closed.length === 0
       ? null
@@ -65,7 +80,14 @@ export function openDoubts(
   subjectOf: (flag: Flag) => Subject,
 ): HtmlAndMarkdown {
   const doubts = doubtsOf(flags)
-  return doubts.length === 0 ? para('No open doubts.') : flagList(doubts, subjectOf)
+  if (doubts.length === 0) return para('No open doubts.')
+  const more = doubts.slice(shownFlags)
+  return stacked([
+    flagList(doubts.slice(0, shownFlags), subjectOf),
+    more.length === 0
+      ? null
+      : folded(counted(more.length, 'more doubt'), flagList(more, subjectOf)),
+  ])
 }
 
 /** The trouble of our own reader, folded; null if there is none. */
@@ -96,7 +118,7 @@ export function kindWords({ kind }: Pick<Flag, 'kind'>): string {
 function flagList(flags: readonly Flag[], subjectOf: (flag: Flag) => Subject): HtmlAndMarkdown {
   const shown = flags.map((flag) => {
     const { name, about } = subjectOf(flag)
-    const since = inline`Open since ${time(flag.opened_at)}. ${closesWhen(flag)} ${evidence(flag)}`
+    const since = inline`${evidence(flag)} ${closesWhen(flag)} ${link('/docs/disputing', 'Dispute')}`
     return { flag, title: titleText(flag, name), about: renderInline(about), since }
   })
   return {
@@ -124,7 +146,9 @@ function flagList(flags: readonly Flag[], subjectOf: (flag: Flag) => Subject): H
 }
 
 /** The share that a flag measures, and its limit; null for other flags. */
-function measuredShare({ evidence: found }: Flag): { share: number; limit: number } | null {
+function measuredShare({
+  evidence: found,
+}: Pick<Flag, 'evidence'>): { share: number; limit: number } | null {
   const share = found['share'] ?? found['top_worker_share'] ?? found['removed_share']
   const limit = found['threshold']
   return typeof share === 'number' && typeof limit === 'number' && limit > 0
@@ -134,19 +158,77 @@ function measuredShare({ evidence: found }: Flag): { share: number; limit: numbe
 
 function scaleOf(flag: Flag): Html | null {
   const measured = measuredShare(flag)
-  return measured && gauge(measured.share, measured.limit, 1)
+  return (
+    measured &&
+    html`<div class="scale">
+      ${gauge(measured.share, measured.limit, 1)}
+      <small>limit ${wholePercent(measured.limit)}</small>
+    </div>`
+  )
 }
 
-function closesWhen(flag: Flag): string {
+function closesWhen({ kind, ...flag }: Flag): string {
   const measured = measuredShare(flag)
-  if (measured !== null) return `It closes at ${Math.round(measured.limit * 100)} % or less.`
-  if (flag.kind === 'receipt_reversed') {
+  if (measured !== null) return `It closes at ${wholePercent(measured.limit)} or less.`
+  if (kind === 'receipt_reversed') {
     return 'It closes when the receipt is verified again, or after a month.'
   }
-  if (flag.kind === 'pact_sources_disagree') return 'It closes when the sources agree.'
-  return isReaderTrouble(flag)
+  if (kind === 'pact_sources_disagree') return 'It closes when the sources agree.'
+  if (kind === 'figures_jump') return 'It closes when two polls in a row differ less.'
+  return isReaderTrouble({ kind }) || kind === 'negative_or_impossible_figures'
     ? 'It closes with the next successful poll.'
     : 'It closes when a poll no longer shows it.'
+}
+
+const sum = '{amount_usdc} of {of_usdc}'
+const polls = 'Failed polls in a row: {consecutive_failures}. Last good poll: {last_good_poll_at}.'
+
+/** Evidence in sentences. A name in braces stands for a member of the evidence. */
+const sentences: Readonly<Record<Flag['kind'], string>> = {
+  concentrated: 'the top worker of {unique_workers_30d} received {top_worker_share}.',
+  self_dealing: `{removed_usdc} of {tpv_30d_raw_usdc} raw moved within one operator: {removed_share}.`,
+  mostly_filtered: 'the rule left out {removed_usdc} of {tpv_30d_raw_usdc} raw: {removed_share}.',
+  circular_flow: `${sum} came back to its payers, or stayed within one party: {share}.`,
+  common_funder: `{payers} payers with one source of funds paid ${sum}: {share}.`,
+  linked_workers: `{workers} workers received ${sum}: {share}.`,
+  dominant_payer: `one of {parties_30d} parties paid ${sum} net: {share}.`,
+  single_payment: `one payment was ${sum}: {share}.`,
+  batch_payouts: `equal payouts were ${sum}: {share}.`,
+  burst: `the busiest hours ({hours}) had ${sum}: {share}. Payments: {payments}.`,
+  uniform_payers: `{payers} payers paid ${sum}, {mean_usdc} on average: {share}.`,
+  figures_jump:
+    '{figure} was {after}, after {before} at the poll before. The limit is {factor} times.',
+  clock_skew: 'the poll of {polled_at} read a payout dated {last_payout_at}.',
+  poll_failed: `{poll_error}. ${polls}`,
+  stale_figures: `${polls} Minutes between polls: {poll_every_minutes}.`,
+  negative_or_impossible_figures: 'the poll refused: {refused}.',
+  pact_sources_disagree: '{between_1} disagree: {finding_1}. Disagreements: {disagreements}.',
+  receipt_reversed:
+    '{reason}. Receipt {receipt_id}, {amount_usdc} on {chain}, transaction {tx_hash}.',
+}
+
+/** The flag keeps the evidence of the day it opened, so each sentence says the day. */
+function evidence({ kind, opened_at: at, evidence: found }: Flag): Inline {
+  const parts = sentences[kind].split(/[{}]/)
+  const shown = parts.map((part, index) => (index % 2 === 0 ? part : valueOf(part, found)))
+  return inline`When it opened, ${day(at)}: ${shown}`
+}
+
+function valueOf(name: string, found: Flag['evidence']): Inline {
+  const value = found[name] ?? null
+  if (value === null) return unknown
+  // The members `before` and `after` have the unit of the figure.
+  const unit = name === 'before' || name === 'after' ? String(found['figure']) : name
+  if (typeof value === 'number') {
+    if (unit.endsWith('_usdc')) return usdc(value)
+    return /share$|^threshold$/.test(name) ? percent(value) : count(value)
+  }
+  const text = String(value)
+  if (name.endsWith('_at')) return time(text)
+  if (name === 'receipt_id') return link(receiptPath(text), hash(text))
+  return name === 'tx_hash'
+    ? hash(text)
+    : untrustedText(name === 'figure' ? figureWords(text) : text)
 }
 
 /** `rails`: by slug, for a column of rails; null on the page of one rail. */
@@ -189,15 +271,8 @@ export function closedFlagTable(
   })
 }
 
-function evidence(flag: Flag): HtmlAndMarkdown {
-  const entries = Object.entries(flag.evidence).map(([name, value]) => {
-    const shown =
-      value === null ? 'unknown' : typeof value === 'number' ? numberText(value) : String(value)
-    return inline`${code(name)} ${untrustedText(shown)}`
-  })
-  return entries.length === 0 ? inline`none` : join(entries, ', ')
-}
-
-function numberText(value: number): string {
-  return Number.isInteger(value) || Math.abs(value) < 1 ? String(value) : amountText(value)
+/** `workers of 30 days` for `unique_workers_30d`. */
+function figureWords(name: string): string {
+  const [what = ''] = name.replace(/^unique_/, '').split('_30d')
+  return `${what === 'tpv' ? 'filtered volume' : what} of 30 days`
 }

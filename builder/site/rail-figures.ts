@@ -9,26 +9,26 @@ import { amount, count, day, signed, time } from '../../src/pages/figures.ts'
 import { code, inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
-import { isAudited, isPolled, keptBar } from '../../src/pages/rail-parts.ts'
+import { disputeFigure } from '../../src/pages/paths.ts'
+import { countedDays, isAudited, isPolled, keptBar, readBy } from '../../src/pages/rail-parts.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
-import { railFeedPath } from '../documents/feeds.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
 import type { World } from '../world/world.ts'
 import type { ShownRail } from './shown-rails.ts'
 
 export function moreFigures({ record, view }: ShownRail): HtmlAndMarkdown {
-  const shown = (figure: FigureName) => signed(figure, count(knownFigure(view, figure)))
+  const shown = (figure: FigureName) =>
+    signed(figure, readBy(view, count(knownFigure(view, figure))))
   return facts([
     [
       'As of',
       isAudited(view)
-        ? inline`${day(record.state.figuresAsOfMs)}, counted by others`
+        ? inline`${day(record.state.figuresAsOfMs)}, the last day that others counted`
         : inline`${time(record.state.figuresAsOfMs)}, by poll`,
     ],
     ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
     ['Paying parties', shown('parties_30d')],
     view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
-    ['Follow', link(railFeedPath(view.rail), 'Feed of status changes and flags')],
   ])
 }
 
@@ -37,7 +37,7 @@ export function figureTable(view: Rail, world: Pick<World, 'history' | 'site'>):
   const from = (id: keyof typeof originFigures, label: Inline, meaning: Inline) =>
     inline`${label} ${origin(id, meaning, view, world)}`
   const known = (name: FigureName) => knownFigure(view, name)
-  const show = (name: FigureName) => signed(name, amount(known(name)))
+  const show = (name: FigureName) => signed(name, readBy(view, amount(known(name))))
   const [raw, filtered] = [known('tpv_30d_raw_usdc'), known('tpv_30d_usdc')]
   const net = known('tpv_30d_net_usdc')
   const leftOut7 = less(known('tpv_7d_raw_usdc'), known('tpv_7d_usdc'))
@@ -80,7 +80,7 @@ export function figureTable(view: Rail, world: Pick<World, 'history' | 'site'>):
       rowData: ([, , , kind]) => ({ row: kind }),
       columns: [
         column('Volume', ([label]) => label),
-        figureColumn('30 days', null, ([, month]) => month),
+        figureColumn(countedDays(view), null, ([, month]) => month),
         figureColumn('7 days', null, ([, , week]) => week),
       ],
     }),
@@ -107,7 +107,7 @@ function origin(
     ['Meaning', meaning],
     [
       'Read',
-      isAudited(view) ? inline`by others, ${day(view.figures_as_of)}` : time(view.figures_as_of),
+      isAudited(view) ? inline`by others, to ${day(view.figures_as_of)}` : time(view.figures_as_of),
     ],
     [
       'Sources',
@@ -119,6 +119,8 @@ function origin(
     ],
     uri === undefined ? null : ['Evidence', link(uri, 'all that the poll read and computed')],
     uri === undefined ? null : ['Recompute', code(`agent-income-ledger recompute ${view.rail}`)],
+    ['Check', link('#check', 'Check it yourself')],
+    ['Dispute', link(disputeFigure(view, originFigures[id]), 'Dispute this figure')],
     ['Cite', code(citationOf({ ...view, ...evidence }, originFigures[id], site.url))],
   ])
   return htmlOnly(
@@ -148,7 +150,8 @@ function less(whole: number | null, part: number | null): Inline {
 function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
   if (lastPollAtMs === null) return isPolled(view) ? 'none yet' : 'never: audited manually'
   const outcome = view.poll_error === undefined ? 'successful' : 'failed'
-  return inline`${time(lastPollAtMs)}, ${outcome}, took ${(view.poll_duration_ms / 1000).toFixed(1)} s`
+  const { poll_duration_ms: ms } = view
+  return inline`${time(lastPollAtMs)}, ${outcome}, took ${ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`}`
 }
 
 function removedText(view: Rail): Inline {

@@ -19,7 +19,7 @@ import {
 import { hash, notJudged, pill } from '../../src/pages/figures.ts'
 import { address, code, inline, join, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
-import { railPath } from '../../src/pages/paths.ts'
+import { disputeFigure, railPath } from '../../src/pages/paths.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
 import { fileHistoryUrl } from '../archive/web-address.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
@@ -98,7 +98,7 @@ export function checks(
           ],
         }),
     links([
-      ['/docs/disputing', 'Dispute a figure'],
+      [disputeFigure(view), 'Dispute a figure'],
       [json, 'This rail as JSON'],
       uri === undefined ? null : [uri, 'Evidence of these figures'],
       [pathOf('getRailHistory', params), 'Every poll as JSON'],

@@ -27,7 +27,6 @@ import {
   day,
   notJudged,
   notJudgedWord,
-  pencil,
   percent,
   pill,
   shortAmount,
@@ -50,15 +49,17 @@ import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { railPath } from '../../src/pages/paths.ts'
+import { disputeFigure, railPath } from '../../src/pages/paths.ts'
 import {
   carriedText,
   doubtsOf,
+  countedDays,
   entryCost,
   hasFigures,
   isAudited,
   keptVolume,
   leftOutShare,
+  readBy,
   statusPill,
 } from '../../src/pages/rail-parts.ts'
 import { verdictOf, whySection } from '../../src/pages/why.ts'
@@ -178,17 +179,13 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
   const kept = keptVolume(view)
   const leftOut = leftOutShare(view)
   const shown = (figure: FigureName, show = count) =>
-    signed(figure, show(knownFigure(view, figure)))
+    signed(figure, readBy(view, show(knownFigure(view, figure))))
   const isNet = knownFigure(view, 'tpv_30d_net_usdc') !== null
   return glance(
     [
       [
-        isNet ? 'Net, 30 days' : 'Volume, 30 days',
-        kept === null
-          ? unknown
-          : isAudited(view)
-            ? pencil(`${shortAmount(kept)} USDC`)
-            : strong(`${shortAmount(kept)} USDC`),
+        `${isNet ? 'Net' : 'Volume'}, ${countedDays(view)}`,
+        kept === null ? unknown : readBy(view, strong(`${shortAmount(kept)} USDC`)),
       ],
       ['Left out', leftOut === null ? unknown : `${wholePercent(leftOut)} of raw`],
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
@@ -198,6 +195,10 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
       ['Last payout', view.last_payout_at === undefined ? unknown : time(view.last_payout_at)],
       ['Chain', view.chain],
       ['Evidence', link('#check', `tier ${view.evidence_tier}`)],
+      [
+        'Follow',
+        inline`${link(railFeedPath(view.rail), 'feed')}, ${link('/docs/becoming-a-partner#alerts', 'alerts')}`,
+      ],
       peers.length === 0
         ? null
         : [
@@ -213,7 +214,7 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
     ],
     [
       ['#earn', 'How to earn'],
-      ['/docs/disputing', 'Dispute a figure', 'warn'],
+      [disputeFigure(view), 'Dispute a figure', 'warn'],
     ],
   )
 }
@@ -251,7 +252,7 @@ function railStanding(
   const shown = statusPill(view, world, word)
   const since = isAudited(view) ? null : inline` since ${day(record.state.statusSinceMs)}`
   const asOf = isAudited(view)
-    ? inline`${day(record.state.figuresAsOfMs)}, by others`
+    ? inline`${day(record.state.figuresAsOfMs)}, counted by others`
     : time(record.state.figuresAsOfMs)
   const judged = view.judged || shown !== notJudged
   const doubts = counted(doubted, 'open doubt')

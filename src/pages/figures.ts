@@ -11,8 +11,9 @@ export function pencil(text: string): HtmlAndMarkdown {
   return { html: html`<span class="unknown">${text}</span>`, md: text }
 }
 
+/** On the page, a number and its unit stay on one line. */
 function plain(text: string): HtmlAndMarkdown {
-  return { html: html`${text}`, md: text }
+  return { html: html`${text.replace(/ (?=%|USDC)/, '\u00A0')}`, md: text }
 }
 
 /** Amounts below a cent have six decimals. */

@@ -9,3 +9,9 @@ export const partnerPath = pathIn('partners')
 export const pactPath = pathIn('pacts')
 export const articlePath = pathIn('desk')
 export const skillPath = pathIn('skills')
+
+/** The guide to disputes; the script of the site fills the document and the name of the figure into its example. */
+export function disputeFigure({ rail }: { readonly rail: string }, figure = ''): string {
+  const named = figure === '' ? '' : `&figure=${figure}`
+  return `/docs/disputing?path=/api/v1/rails/${rail}${named}#example`
+}

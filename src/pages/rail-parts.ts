@@ -6,6 +6,8 @@ import { isReaderTrouble } from '../core/flags/index.ts'
 import { bySeverity } from '../core/flags/kind.ts'
 import { capitalized } from '../core/number-text.ts'
 import { isCurrent } from '../core/rail-poll.ts'
+import { ruleText } from '../core/rules/status.ts'
+import { daysBetween } from '../core/time.ts'
 import { doubt, htmlOnly, para, section, showAll } from './blocks.ts'
 import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
 import {
@@ -36,6 +38,20 @@ interface Now {
 export const isPolled = (view: Pick<Rail, 'rule'>) => view.rule !== 'audit by hand'
 
 export const isAudited = (view: Pick<Rail, 'figures_source'>) => view.figures_source === 'audit'
+
+/** Figures that others counted are in pencil. */
+export function readBy(
+  view: Pick<Rail, 'figures_source'>,
+  shown: HtmlAndMarkdown,
+): HtmlAndMarkdown {
+  return isAudited(view) ? { ...shown, html: html`<i class="unknown">${shown.html}</i>` } : shown
+}
+
+/** The days that the volume covers: those of the count of others, or else 30. */
+export function countedDays(view: Rail): string {
+  const counted = isAudited(view) ? view.audit.figures.tpv_30d_usdc : undefined
+  return `${counted ? daysBetween(counted.from, counted.to) : 30} days`
+}
 
 /** False if every figure is unknown. */
 export const hasFigures = (view: Rail) => view.unknown_figures.length < figureNames.length
@@ -125,6 +141,15 @@ export function titleWithout(name: string, title: string): string {
   return capitalized(title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title)
 }
 
+/** What the status alone puts in doubt, without any flag; null if nothing. */
+export function statusDoubt(view: Rail): string | null {
+  if (isAudited(view)) return hasFigures(view) ? 'Counted by others, not read by us.' : null
+  const decided = view.status_reasons.find(({ outcome }) => outcome === 'decides')
+  return view.judged && decided && ['potemkin', 'concentrated'].includes(decided.status)
+    ? `${capitalized(decided.status)}: ${ruleText(decided.rule)}`
+    : null
+}
+
 /** The gravest open doubt, or else what is uncertain about the origin and age of the figures. */
 export function doubtNote(
   view: Rail,
@@ -146,6 +171,10 @@ export function doubtNote(
   }
   const [claim] = shownClaims(view)
   if (!view.judged && claim !== undefined) return doubt('info', notTakenOver(claim))
+  const ofStatus = statusDoubt(view)
+  if (ofStatus !== null) {
+    return doubt(isAudited(view) ? 'info' : 'warning', inline`${ofStatus} ${carried}`)
+  }
   return carried === null
     ? doubt('none', 'No open doubts.')
     : doubt('info', `${capitalized(carried)}.`)

@@ -146,6 +146,22 @@ function copyButton(textOf) {
   return button
 }
 
+for (const popover of document.querySelectorAll('[popover]')) {
+  popover.addEventListener('click', ({ target }) => {
+    if (target.closest('a[href^="#"]')) popover.hidePopover()
+  })
+}
+
+// A link to dispute a figure carries its document and its name into the example.
+const disputed = new URLSearchParams(location.search)
+const example = document.querySelector('#example ~ pre code')
+if (location.pathname === '/docs/disputing' && disputed.has('path') && example !== null) {
+  const quoted = (name) => JSON.stringify(disputed.get(name))
+  example.textContent = example.textContent
+    .replace("'/api/v1/rails'", () => quoted('path'))
+    .replace(/^ *signature: '',$/m, (line) => (disputed.has('figure') ? `  figure: ${quoted('figure')},\n${line}` : line))
+}
+
 for (const head of document.querySelectorAll('.code .hd')) {
   const blocks = [...head.parentElement.querySelectorAll('pre')]
   head.append(copyButton(() => blocks.find((block) => block.checkVisibility()).innerText))
