@@ -29,12 +29,18 @@ import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
 import { receiptPath } from '../../src/pages/paths.ts'
-import { doubtsOf, railLinkOf, statusDoubt, titleWithout } from '../../src/pages/rail-parts.ts'
+import {
+  doubtsOf,
+  isAudited,
+  railLinkOf,
+  statusDoubt,
+  titleWithout,
+} from '../../src/pages/rail-parts.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 
 /** The flags of a list that are not folded. */
-export const shownFlags = 9
+const shownFlags = 9
 
 export function flagsOf(
   rail: string,
@@ -52,7 +58,9 @@ export function flagBlocks(
   const subject = { name: view.display_name, about: null }
   const ofStatus = statusDoubt(view)
   return [
-    ofStatus === null ? null : doubt('warning', inline`${ofStatus} ${link('#why', 'Why')}`),
+    ofStatus === null
+      ? null
+      : doubt(isAudited(view) ? 'info' : 'warning', inline`${ofStatus} ${link('#why', 'Why')}`),
     ofStatus === null || doubtsOf(open).length > 0 ? openDoubts(open, () => subject) : null,
     troubleBlock(open, () => subject),
     closed.length === 0

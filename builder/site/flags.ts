@@ -23,7 +23,7 @@ import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { doubtsOf, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { isAnyRailKnown } from '../documents/rail-view.ts'
-import { closedFlagTable, kindWords, openDoubts, shownFlags, troubleBlock } from './flag-parts.ts'
+import { closedFlagTable, kindWords, openDoubts, troubleBlock } from './flag-parts.ts'
 import type { Subject } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
 import { railParts, shownRails } from './shown-rails.ts'
@@ -125,7 +125,7 @@ function byKind(doubts: readonly Flag[]): HtmlAndMarkdown {
         : html`<ul class="bars">
               ${bars}
             </ul>
-            <p><small>Red: warnings.</small></p>`
+            <p><small>Amber: warnings and critical doubts.</small></p>`
     }${next.html}`,
     md: kinds.length === 0 ? '' : `Open, by kind:\n\n${counts.join('\n')}`,
   })
@@ -139,18 +139,7 @@ function closedBlocks(
   const doubts = closed.filter((flag) => !isReaderTrouble(flag))
   const trouble = closed.filter(isReaderTrouble)
   return [
-    closedFlagTable(
-      'closed-flags',
-      `Most recently closed: ${doubts.length}.`,
-      doubts.slice(0, shownFlags),
-      rails,
-    ),
-    doubts.length <= shownFlags
-      ? null
-      : folded(
-          `${doubts.length - shownFlags} more`,
-          closedFlagTable('closed-earlier', 'Closed earlier.', doubts.slice(shownFlags), rails),
-        ),
+    closedFlagTable('closed-flags', `Most recently closed: ${doubts.length}.`, doubts, rails),
     trouble.length === 0
       ? null
       : folded(
