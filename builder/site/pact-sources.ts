@@ -1,5 +1,5 @@
 /** Whether the sources of a pact agree: sources as columns, facts as rows. */
-import { grouped } from '../../src/core/number-text.ts'
+import { capitalized, grouped } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowStatus } from '../../src/core/pact/escrow.ts'
 import { doubt, list, para, section } from '../../src/pages/blocks.ts'
@@ -97,7 +97,8 @@ export function contradictions(
       return inline`${label}: ${join(sides, ' ≠ ')}`
     })
   if (clashes.length === 0 && disagreements.length === 0) return null
-  const shown = clashes.length === 0 ? disagreements.map(withHashes) : clashes
+  const shown =
+    clashes.length === 0 ? disagreements.map((text) => withHashes(capitalized(text))) : clashes
   return doubt(
     'warning',
     inline`${strong('The sources contradict each other.')} ${join(shown, '. ')}`,
