@@ -60,7 +60,9 @@ export function flagBlocks(
   return [
     ofStatus === null
       ? null
-      : doubt(isAudited(view) ? 'info' : 'warning', inline`${ofStatus} ${link('#why', 'Why')}`),
+      : isAudited(view)
+        ? doubt('info', ofStatus)
+        : doubt('warning', inline`${ofStatus} ${link('#why', 'Why')}`),
     ofStatus === null || doubtsOf(open).length > 0 ? openDoubts(open, () => subject) : null,
     troubleBlock(open, () => subject),
     closed.length === 0

@@ -8,13 +8,7 @@ import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import { payingText } from '../../src/pages/page-cards.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import {
-  carriedText,
-  doubtsOf,
-  isAudited,
-  keptVolume,
-  leftOutShare,
-} from '../../src/pages/rail-parts.ts'
+import { doubtsOf, isAudited, keptVolume, leftOutShare } from '../../src/pages/rail-parts.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import { filterStyles } from './filters.ts'
@@ -40,7 +34,7 @@ export const homePage = pageSource([...statsParts, 'history'], (world) => {
     styles: [filterStyles],
     feeds: [atomFeed('/feeds/transitions.atom', 'Status changes')],
     body: [
-      para(lastPoll(rails, world), 'age'),
+      para(lastPoll(rails), 'age'),
       introduction(
         inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, takes out money that only moves in circles, and shows what is left next to what is in doubt. Every document is ${link('/docs/verifying', 'signed')}.`,
       ),
@@ -69,14 +63,18 @@ const searchField = html`<form class="search" role="search" action="/search">
 </form>`
 
 /** When we read, and which of the paying rails in the headline need a second look. */
-function lastPoll(rails: readonly ListedRail[], world: StatsWorld): Inline {
+function lastPoll(rails: readonly ListedRail[]): Inline {
   const polls = rails.flatMap(({ record }) => record.state.lastPollAtMs ?? [])
   if (polls.length === 0) return 'No rail has been polled yet.'
   const paying = rails.filter(({ offer, rank }) => offer !== undefined && rank < 2)
-  const warned = paying.filter(({ rank }) => rank === 1).length
-  const old = paying.filter(({ view }) => carriedText(view, world) !== null).length
-  const doubted = `. Of the ${paying.length} that pay: ${warned} with an open warning, ${old} not read recently`
-  return inline`Last poll: ${time(Math.max(...polls))}${paying.length === 0 ? '' : doubted}`
+  const doubted = paying.filter(({ rank }) => rank === 1).length
+  const isAnyRead = rails.some(({ record }) => record.state.lastGoodPollAtMs !== null)
+  const note = !isAnyRead
+    ? '. No poll has succeeded yet'
+    : doubted === 0
+      ? ''
+      : `. Of the ${paying.length} that pay, ${doubted} ${doubted === 1 ? 'has' : 'have'} an open warning or old figures`
+  return inline`Last poll: ${time(Math.max(...polls))}${note}`
 }
 
 /** Sums contain only figures of recent polls. */

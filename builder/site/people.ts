@@ -22,7 +22,7 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
     json: ['/api/v1/leaderboard'],
     body: [
       verdict(
-        `${counted(leaderboard.length, 'wallet')} with ${counted(receipts, 'verified receipt')} over ${shortAmount(sum)} USDC. A score weighs receipts by their evidence, their age and the independence of the payer. It does not say how good the work was.`,
+        `${counted(leaderboard.length, 'wallet')} with ${counted(receipts, 'verified receipt')} of ${shortAmount(sum)} USDC in all. A score weighs receipts by their evidence, their age and the independence of the payer. It does not say how good the work was.`,
       ),
       table(leaderboard, {
         id: 'leaderboard',

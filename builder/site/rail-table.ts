@@ -16,6 +16,7 @@ import {
   railLink,
   readText,
   statusPill,
+  topShare,
   volumeCell,
 } from '../../src/pages/rail-parts.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
@@ -93,7 +94,7 @@ export function leadingColumns(world: Pick<World, 'nowMs'>): readonly TableColum
 
 export const workersColumn = column('Workers', ({ view }: ShownRail) => {
   const workers = knownFigure(view, 'unique_workers_30d')
-  const share = knownFigure(view, 'top_worker_share')
+  const share = topShare(view)
   if (view.status_basis === 'activity') return cell('none known', null)
   const top = share === null ? null : sub(`top ${wholePercent(share)}`)
   return cell(inline`${count(workers)} ${top}`, workers)

@@ -61,6 +61,7 @@ import {
   leftOutShare,
   readBy,
   statusPill,
+  topShare,
 } from '../../src/pages/rail-parts.ts'
 import { verdictOf, whySection } from '../../src/pages/why.ts'
 import { disputesOfRail } from '../documents/disputes.ts'
@@ -125,7 +126,7 @@ function railBody(
   return [
     railStanding(rail, world, doubted),
     verdict(verdictOf(view)),
-    railGlance(view, peers),
+    railGlance(rail, peers),
     contents([
       why === null ? null : ['#why', 'Why this status'],
       ['#volume', 'Figures'],
@@ -174,13 +175,15 @@ function peersOf(view: Rail, rails: readonly ShownRail[]): readonly Peer[] {
     .map(({ rail, display_name }) => ({ rail, display_name }))
 }
 
-function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
+function railGlance({ view, record }: ShownRail, peers: readonly Peer[]): HtmlAndMarkdown {
   const isPaid = view.status_basis === 'payments'
   const kept = keptVolume(view)
   const leftOut = leftOutShare(view)
   const shown = (figure: FigureName, show = count) =>
     signed(figure, readBy(view, show(knownFigure(view, figure))))
   const isNet = knownFigure(view, 'tpv_30d_net_usdc') !== null
+  const isStated =
+    record.evidence.length > 0 && record.evidence.every(({ kind }) => kind === 'http')
   return glance(
     [
       [
@@ -189,12 +192,15 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
       ],
       ['Left out', leftOut === null ? unknown : `${wholePercent(leftOut)} of raw`],
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
-      ['Top worker', shown('top_worker_share', percent)],
+      ['Top worker', readBy(view, percent(topShare(view)))],
       [isPaid ? 'Customers' : 'Publishers', shown('unique_creators_30d')],
       ['Entry cost', entryCost(view)],
       ['Last payout', view.last_payout_at === undefined ? unknown : time(view.last_payout_at)],
       ['Chain', view.chain],
-      ['Evidence', link('#check', `tier ${view.evidence_tier}`)],
+      [
+        'Evidence',
+        link('#check', `tier ${view.evidence_tier}${isStated ? ', as its API states' : ''}`),
+      ],
       [
         'Follow',
         inline`${link(railFeedPath(view.rail), 'feed')}, ${link('/docs/becoming-a-partner#alerts', 'alerts')}`,

@@ -27,7 +27,7 @@ export const receiptsPage = pageSource(['community', 'rails'], ({ community, rai
       verdict(
         receiptsTotal === 0
           ? 'No receipt yet. A receipt is a signed statement of who earned how much from whom.'
-          : `${counted(receiptsTotal, 'signed receipt')} of who earned how much from whom; ${receiptsVerified} are proven on chain or attested by a platform. Of the newest ${receipts.length}, ${proven} over ${shortAmount(incomeOf(receipts).onChain)} USDC are on chain, where anyone can find the transfer.`,
+          : `${counted(receiptsTotal, 'signed receipt')} of who earned how much from whom; ${receiptsVerified} are verified: on chain, or attested by a platform. Of the newest ${receipts.length}, ${proven} ${proven === 1 ? 'is' : 'are'} on chain, where anyone can find the transfer: ${shortAmount(incomeOf(receipts).onChain)} USDC in all.`,
       ),
       evidenceLegend,
       searchForm('receipts'),

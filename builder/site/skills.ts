@@ -168,7 +168,7 @@ function summary(sold: readonly ListedRail[]): string {
   const [read, warned] = [[0, 1], [1]].map(
     (ranks) => paying.filter(({ rank }) => ranks.includes(rank)).length,
   )
-  const doubted = warned === 0 ? '' : `, ${warned} of them with an open warning`
+  const doubted = warned === 0 ? '' : `, ${warned} of them with an open warning or old figures`
   const unjudged = sold.filter(({ view }) => !view.judged).length
   const rest = unjudged === 0 ? '' : `; ${unjudged} ${unjudged === 1 ? 'is' : 'are'} not judged`
   return `${read} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${read === 1 ? 'pays' : 'pay'} now${doubted}${rest}.${alsoPaying(paying.filter(({ rank }) => rank === 2))}`

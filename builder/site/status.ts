@@ -132,7 +132,11 @@ function keys({ rails, good }: Counts, { receiptRun }: StatusWorld): HtmlAndMark
     .filter(({ view }) => view.figures_source === 'poll')
     .map(({ record }) => record.state.figuresAsOfMs)
   const chains = receiptRun?.chains ?? []
-  const open = chains.reduce((sum, chain) => sum + chain.waiting + chain.provisional, 0)
+  const open = chains.reduce(
+    (sum, { state, due, waiting, provisional }) =>
+      sum + (state === 'no rpc' || state === 'no checker' ? due : waiting + provisional),
+    0,
+  )
   return keyFigures([
     {
       label: 'Readings',

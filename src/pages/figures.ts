@@ -73,8 +73,8 @@ export function timeMs(at: TimeValue): number {
 export function ageText(ageMs: number): string {
   const ago = Math.max(ageMs, 0)
   return ago < 2 * dayMs
-    ? counted(Math.floor(ago / hourMs), 'hour')
-    : counted(Math.floor(ago / dayMs), 'day')
+    ? counted(Math.round(ago / hourMs), 'hour')
+    : counted(Math.round(ago / dayMs), 'day')
 }
 
 /** The word has the full meaning; shape and colour only repeat it. `said`: by the count of others. */

@@ -126,7 +126,7 @@ function answer(paying: readonly Match[], wishes: Wishes, isKnown: boolean): Inl
   const also = alsoPaying(paying)
   if (!isKnown) return `No reading has shown yet which rails pay.${also}`
   if (matches.length === 0) {
-    const none = also === '' ? 'no rail' : 'no rail without an open warning'
+    const none = also === '' ? 'no rail' : 'no rail without a warning or old figures'
     return `${capitalized(`${prefix}${none} pays${where} now`)}.${also} What is left out, and why, is below.`
   }
   const pays = matches.length === 1 ? 'pays' : 'pay'
@@ -140,6 +140,7 @@ function answer(paying: readonly Match[], wishes: Wishes, isKnown: boolean): Inl
       ? 'What a typical worker earns there is unknown.'
       : inline`On the best of them half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}.`,
     also,
+    skill === undefined ? '' : ' Figures are of all workers of a rail, not of one skill.',
     ' No figure is a promise.',
   ]
 }

@@ -23,7 +23,15 @@ import {
   wholePercent,
 } from './figures.ts'
 import type { IncomeRange } from './gauge.ts'
-import { inline, join, link, renderInline, strong, untrustedText } from './html-and-markdown.ts'
+import {
+  inline,
+  join,
+  link,
+  renderInline,
+  small,
+  strong,
+  untrustedText,
+} from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import { railPath } from './paths.ts'
@@ -99,10 +107,10 @@ export function doubtsOf(flags: readonly Flag[]): readonly Flag[] {
   return flags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
 }
 
-/** 0: read by us; 1: with an open warning; 2: counted by others. Lists are in this order, and headlines count only 0. */
+/** 0: read by us; 1: with an open warning or stale figures; 2: counted by others. Lists are in this order, and headlines count only 0. */
 export function trustRank(view: Rail, doubts: readonly Flag[]): 0 | 1 | 2 {
   if (isAudited(view)) return 2
-  return doubts.some(({ severity }) => severity !== 'info') ? 1 : 0
+  return view.stale || doubts.some(({ severity }) => severity !== 'info') ? 1 : 0
 }
 
 interface Ranked {
@@ -111,7 +119,11 @@ interface Ranked {
 
 const payingGroups = [
   ['now', 'Paying now', null],
-  ['warned', 'Paying, with an open warning', 'The figures above leave these rails out.'],
+  [
+    'warned',
+    'Paying, with an open warning or old figures',
+    'The figures above leave these rails out.',
+  ],
   ['once', 'Paying when others last counted', 'We have not read these rails.'],
 ] as const
 
@@ -131,7 +143,9 @@ export function payingSections<Rail extends Ranked>(
 export function alsoPaying(rails: readonly Ranked[]): string {
   const [warned, said] = [1, 2].map((wanted) => rails.filter(({ rank }) => rank === wanted).length)
   return [
-    warned === 0 ? '' : ` ${warned} more ${warned === 1 ? 'pays' : 'pay'}, with an open warning.`,
+    warned === 0
+      ? ''
+      : ` ${warned} more ${warned === 1 ? 'pays' : 'pay'}, with an open warning or old figures.`,
     said === 0 ? '' : ` ${said} more paid when others last counted.`,
   ].join('')
 }
@@ -162,11 +176,11 @@ export function doubtNote(
     carried,
   ].filter((other) => other !== null)
   if (gravest !== undefined) {
-    const { severity, title } = gravest
+    const { severity, title, opened_at: at } = gravest
     const word = severity === 'info' ? null : strong(`${capitalized(severity)}:`)
     return doubt(
       severity,
-      inline`${word} ${untrustedText(titleWithout(view.display_name, title))} ${join(others, ' · ')}`,
+      inline`${word} ${untrustedText(titleWithout(view.display_name, title))} ${small(inline`on ${day(at)}`)} ${join(others, ' · ')}`,
     )
   }
   const [claim] = shownClaims(view)
@@ -178,6 +192,12 @@ export function doubtNote(
   return carried === null
     ? doubt('none', 'No open doubts.')
     : doubt('info', `${capitalized(carried)}.`)
+}
+
+/** Of the largest party, which the rules judge; where parties are unknown, of the largest wallet or account. */
+export function topShare({ status_reasons: reasons, ...view }: Rail): number | null {
+  const ofParty = reasons.find(({ rule }) => rule === 'one_worker_party')?.value ?? null
+  return ofParty ?? knownFigure(view, 'top_worker_share')
 }
 
 /** Volume without money that came back; where that is unknown, after the filter rule. */

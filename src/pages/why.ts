@@ -65,15 +65,21 @@ type ShownRule = Pick<StatusReason, 'rule' | 'status'> & Partial<StatusReason>
 
 function ruleItem(
   { rule, status, value, threshold, outcome }: ShownRule,
-  { judged, figures_source: source }: Rail,
+  view: Rail,
 ): HtmlAndMarkdown {
+  const { judged, figures_source: source } = view
+  // Who pays how much is not known then, so that the rule counts all.
+  const isOfAll =
+    rule === 'funded_creators' &&
+    knownFigure(view, 'parties_30d') === null &&
+    value === knownFigure(view, 'unique_creators_30d')
   const unit = rule === 'one_worker_party' ? 'share' : rule.includes('volume') ? 'usdc' : 'count'
   const show = (figure: number | null) =>
     unit === 'share' ? percent(figure) : unit === 'usdc' ? usdc(figure) : count(figure)
   const seen =
     value === undefined || threshold === undefined
       ? inline`not evaluated`
-      : inline`${source === 'audit' ? 'counted by others' : 'measured'} ${strong(show(value))} · limit ${show(threshold)}`
+      : inline`${source === 'audit' ? 'counted by others' : 'measured'} ${strong(show(value))}${isOfAll ? ' customers of any size, since it is not known who pays 1 USDC' : ''} · limit ${show(threshold)}`
   // Nothing decides if the last rule has no volume either.
   const isLeft = rule === lastRule.id && outcome !== undefined && (value ?? null) === null
   const words =

@@ -3,15 +3,8 @@ const input = document.querySelector('main input[type=search]')
 const output = input.form.querySelector('output')
 const list = document.querySelector('main ul:last-of-type')
 const entries = [...list.children].map((item) => {
-  const anchor = item.querySelector('a')
-  const kind = item.querySelector('.sub')?.textContent
-  return { item, kind, title: anchor.textContent.toLowerCase(), slug: anchor.pathname.split('/').at(-1), text: item.textContent.toLowerCase() }
+  return { item, title: item.querySelector('a').textContent.toLowerCase(), text: item.textContent.toLowerCase() }
 })
-const exact = document.createElement('li')
-
-// Words for being told of changes: a search for any of them finds all.
-const notices = /\b(alerts?\b|feeds?\b|notif|webhook)/
-const isNotice = /^(alert|feed|follow|notif|subscri|webhook)/
 
 const pages = [
   [/^rcp_[0-9a-f]{64}$/, '/receipts/'],
@@ -24,31 +17,12 @@ function pageOf(id) {
   return start === undefined ? null : start + id
 }
 
-/** 0 if the entry lacks the word. */
-function scoreOf({ title, slug, text, kind }, word) {
-  const guide = kind === 'guide' ? 6 : 0
-  if (isNotice.test(word)) return notices.test(title) ? 2 + guide : notices.test(text) ? 1 + guide : 0
-  return slug === word || title === word ? 9 : title.startsWith(word) ? 5 : title.includes(word) ? 4 : text.includes(word) ? 1 : 0
-}
-
 function search() {
-  const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== '')
-  const page = pageOf(input.value.trim())
-  const scored = entries.map((entry) => {
-    const scores = words.map((word) => scoreOf(entry, word))
-    entry.item.hidden = scores.includes(0)
-    return { entry, score: scores.reduce((sum, score) => sum + score, 0) }
-  })
-  const found = scored.filter(({ entry }) => !entry.item.hidden).sort((a, b) => b.score - a.score)
-  exact.replaceChildren()
-  if (page !== null) {
-    const anchor = document.createElement('a')
-    anchor.href = page
-    anchor.textContent = `Open ${page}`
-    exact.append(anchor)
-  }
-  list.prepend(...(page === null ? [] : [exact]), ...found.map(({ entry }) => entry.item))
-  if (page === null) exact.remove()
+  const words = input.value.toLowerCase().split(/\s+/)
+  for (const { item, text } of entries) item.hidden = !words.every((word) => text.includes(word))
+  const inTitle = ({ title }) => words.filter((word) => title.includes(word)).length
+  const found = entries.filter(({ item }) => !item.hidden).sort((a, b) => inTitle(b) - inTitle(a))
+  list.prepend(...found.map(({ item }) => item))
   output.textContent = `${found.length} of ${entries.length} pages`
 }
 

@@ -77,7 +77,7 @@ function comparePage(signed) {
   if (shown.length === 0) return { problem: null, text: 'The text of this page was not compared with the document.' }
   for (const element of shown) {
     const name = element.dataset.of
-    const [text, value] = [element.textContent.trim(), signed[name]]
+    const [text, value] = [element.textContent.trim().replaceAll('\u00A0', ' '), signed[name]]
     const isUnknown = value === undefined || signed.unknown_figures?.includes(name)
     const expected = isUnknown ? 'unknown' : value
     if (!isShown(text, expected)) {
