@@ -106,7 +106,7 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
       unit: isUnknown ? '' : 'USDC',
       note: isUnknown
         ? 'No earning rail has been read recently. Figures of others follow other rules, so they are not added up.'
-        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown. Of the sum, ${shortAmount(kept - net)} is not net and ${shortAmount(warned)} is under an open warning.`,
+        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown. Of the sum, ${shortAmount(kept - net)} is not net, since it is unknown who paid whom or at what price, and ${shortAmount(warned)} is under an open warning.`,
     },
     {
       label: 'What a worker earns',

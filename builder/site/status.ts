@@ -149,7 +149,7 @@ function keys({ rails, good }: Counts, { receiptRun }: StatusWorld): HtmlAndMark
       note:
         read.length === 0
           ? 'No poll has succeeded yet.'
-          : inline`Of the rails that were read; the newest reading is of ${time(Math.max(...read))}. Old figures count for no sum.`,
+          : inline`Of the rails that were read; the newest reading is of ${time(Math.max(...read))}. Stale figures count for no sum.`,
     },
     {
       label: 'Receipts on chain',

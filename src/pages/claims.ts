@@ -100,8 +100,10 @@ export function hasClaims({ figures_source: source, audit }: Rail): boolean {
 /** The claims about an unread rail, those that come nearest to a measured volume of 30 days first, then the newest. */
 export function shownClaims({ figures_source: source, audit }: Rail): readonly AuditClaim[] {
   if (source === 'poll') return []
-  const rank = ({ kind, unit }: AuditClaim) =>
-    kindOrder.indexOf(kind) + (unit.startsWith('USD') ? 0 : kindOrder.length)
+  const rank = ({ figure, kind, unit }: AuditClaim) =>
+    kindOrder.indexOf(kind) +
+    (unit.startsWith('USD') ? 0 : kindOrder.length) +
+    (figure.startsWith('Raw') ? 0.5 : 0)
   const offMonth = ({ from, to }: AuditClaim) =>
     from === null ? Infinity : Math.abs(daysBetween(from, to) - 30)
   return audit.claims.toSorted(

@@ -72,7 +72,10 @@ export const failureFlags = [
     text: 'The last poll failed; the figures are carried over from an earlier poll.',
     detect: ({ error }, { consecutiveFailures, lastGoodPollAtMs }) => ({
       severity: 'info',
-      title: 'the last poll failed, figures are carried over',
+      title:
+        lastGoodPollAtMs === null
+          ? 'the last poll failed, and none has succeeded yet'
+          : 'the last poll failed, figures are carried over',
       evidence: {
         poll_error: error,
         consecutive_failures: consecutiveFailures,
