@@ -120,7 +120,7 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
       note:
         incomes.length === 0
           ? inline`No paying rail shows its volume, workers and top share yet. ${link('/opportunities', 'Where to earn')}`
-          : inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${counted(incomes.length, 'paying rail')} without an open warning. ${link('/opportunities', 'Where to earn')}`,
+          : inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${counted(incomes.length, 'paying rail')} without a warning or old figures. ${link('/opportunities', 'Where to earn')}`,
     },
     {
       label: 'What is left out',

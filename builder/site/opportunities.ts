@@ -75,7 +75,7 @@ const incomeOf = ({ offer }: ListedRail) => offer?.expected_usd_per_day ?? -1
 function verdictOf(rails: readonly ListedRail[], isKnown: boolean): string {
   if (!isKnown) return 'No reading has shown yet which rails pay.'
   const paying = rails.filter(({ rank }) => rank === 0)
-  if (paying.length === 0) return 'No rail without an open warning pays now.'
+  if (paying.length === 0) return 'No rail without a warning or old figures pays now.'
   const known = paying.map(incomeOf).filter((income) => income >= 0)
   const [lowest, highest] = [Math.min(...known), Math.max(...known)].map(shortAmount)
   const range = lowest === highest ? highest : `${lowest} to ${highest}`

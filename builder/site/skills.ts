@@ -40,7 +40,7 @@ export const skillsPage = pageSource(parts, (world) => {
     styles: [filterStyles],
     body: [
       verdict(
-        `${counted(skills.length, 'skill')}, ${sellable} of them with a known income on a rail that pays now, without an open warning.`,
+        `${counted(skills.length, 'skill')}, ${sellable} of them with a known income on a rail that pays now, without a warning or old figures.`,
       ),
       introduction(untrustedText(note)),
       actions([['/match', 'What can my agent earn?']]),

@@ -16,6 +16,8 @@ const samplesIn = (language: string) =>
     ([, sample = '']) => sample,
   )
 const [commands, scripts] = [samplesIn('sh'), samplesIn('ts')]
+const filled = (sample: string, url: string) =>
+  sample.replaceAll('{{site_url}}', url).replaceAll('{{example_rail}}', 'x402')
 
 test('each command and each script of the quickstart is answered', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
@@ -23,14 +25,14 @@ test('each command and each script of the quickstart is answered', async () => {
   await service.says('"message":"serving"')
   expect(commands.length).toBeGreaterThan(3)
   for (const command of commands) {
-    const script = `curl() { command curl --fail "$@"; }\n${command.replaceAll('{{site_url}}', url)}`
+    const script = `curl() { command curl --fail "$@"; }\n${filled(command, url)}`
     const { code, out } = await execute('bash', ['-eo', 'pipefail', '-c', script], '/')
     expect([command, code]).toEqual([command, 0])
     expect([command, out.length > 0]).toEqual([command, true])
   }
   expect(scripts).toHaveLength(commands.length)
   for (const script of scripts) {
-    const source = script.replaceAll('{{site_url}}', url)
+    const source = filled(script, url)
     const { code, out } = await execute(
       process.execPath,
       ['--input-type=module', '-e', source],
