@@ -93,7 +93,14 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
   const isLeftOutKnown = summed.some(({ view }) => leftOutShare(view) !== null)
   const isUnknown = summed.length === 0
   const warned = sum(({ view, rank }) => (rank === 1 ? keptVolume(view) : 0))
-  const net = sum(({ view }) => knownFigure(view, 'tpv_30d_net_usdc'))
+  const notNet = sum(({ view }) =>
+    knownFigure(view, 'tpv_30d_net_usdc') === null ? keptVolume(view) : 0,
+  )
+  const weak = [
+    notNet > 0 &&
+      `${shortAmount(notNet)} is after the filter rule only, since the net volume is unknown`,
+    warned > 0 && `${shortAmount(warned)} is under an open warning`,
+  ].filter((part) => part !== false)
   const incomes = rails.flatMap(({ rank, offer }) =>
     rank === 0 ? (offer?.expected_usd_per_day ?? []) : [],
   )
@@ -106,7 +113,7 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
       unit: isUnknown ? '' : 'USDC',
       note: isUnknown
         ? 'No earning rail has been read recently. Figures of others follow other rules, so they are not added up.'
-        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown. Of the sum, ${shortAmount(kept - net)} is not net, since it is unknown who paid whom or at what price, and ${shortAmount(warned)} is under an open warning.`,
+        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown.${weak.length === 0 ? '' : ` Of the sum, ${weak.join(', and ')}.`}`,
     },
     {
       label: 'What a worker earns',
@@ -119,7 +126,7 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
       unit: incomes.length === 0 ? '' : 'USDC a day',
       note:
         incomes.length === 0
-          ? inline`No paying rail shows its volume, workers and top share yet. ${link('/opportunities', 'Where to earn')}`
+          ? inline`No paying rail without a warning or old figures has a known income. ${link('/opportunities', 'Where to earn')}`
           : inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${counted(incomes.length, 'paying rail')} without a warning or old figures. ${link('/opportunities', 'Where to earn')}`,
     },
     {

@@ -20,7 +20,7 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
     feeds: [atomFeed('/feeds/jobs.atom', 'Jobs')],
     body: [
       verdict(
-        inline`${open} of ${counted(total, 'job')} ${open === 1 ? 'is' : 'are'} open for bids${budgets.length === 0 ? null : inline`, for up to ${usdc(Math.max(...budgets))}`}. The poster chooses a bid and accepts the delivery; then the exchange issues a receipt, but moves no money. ${link('/partners', 'Partners')} may post and bid, for free.`,
+        inline`${open} of ${counted(total, 'job')} ${open === 1 ? 'is' : 'are'} open for bids${budgets.length === 0 ? null : inline`; the largest budget of the newest is ${usdc(Math.max(...budgets))}`}. The poster chooses a bid and accepts the delivery; then the exchange issues a receipt, but moves no money. ${link('/partners', 'Partners')} may post and bid, for free.`,
       ),
       searchForm('jobs'),
       jobTable(`The newest ${jobs.length} of ${total}.`, jobs),

@@ -26,10 +26,8 @@ import { pageSource } from './page-source.ts'
 export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
   const { settled, inFlight, recorded, disagreements, unread } = pacts
   const paidUsdc = settled.reduce((sum, pact) => sum + pact.amount_usdc, 0)
-  const held = (pact: AnyPact): Inline => [
-    escrowVerdict(seenOf(pact, pacts)),
-    disagreements.has(pact.pact_id) ? doubt('warning', 'Its sources contradict each other.') : null,
-  ]
+  const held = (pact: AnyPact): Inline =>
+    inline`${escrowVerdict(seenOf(pact, pacts))} ${disagreements.has(pact.pact_id) ? doubt('warning', 'Its sources contradict each other.') : null}`
   return {
     path: '/pacts',
     title: 'Pacts',

@@ -22,7 +22,7 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
     json: ['/api/v1/leaderboard'],
     body: [
       verdict(
-        `${counted(leaderboard.length, 'wallet')} with ${counted(receipts, 'verified receipt')} of ${shortAmount(sum)} USDC in all. A score weighs receipts by their evidence, their age and the independence of the payer. It does not say how good the work was.`,
+        `${leaderboard.length < firstPage ? counted(leaderboard.length, 'wallet') : `The first ${firstPage} wallets`} with ${counted(receipts, 'verified receipt')} of ${shortAmount(sum)} USDC. A score weighs receipts by their evidence, their age and the independence of the payer. It does not say how good the work was.`,
       ),
       table(leaderboard, {
         id: 'leaderboard',
@@ -51,7 +51,8 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
 
 export const workersPage = pageSource(['community'], ({ community }) => {
   const { leaderboard, workers, workersTotal, workersNext } = community
-  const ranked = `${leaderboard.length}${leaderboard.length < firstPage ? '' : ' or more'}`
+  const isWhole = leaderboard.length < firstPage
+  const ranked = `${counted(leaderboard.length, 'wallet')}${isWhole ? '' : ' or more'}`
   const [latest] = workers
   const caption = `The newest ${workers.length} of ${workersTotal}.`
   return {
@@ -62,10 +63,15 @@ export const workersPage = pageSource(['community'], ({ community }) => {
     json: ['/api/v1/workers'],
     body: [
       verdict(
-        inline`${counted(workersTotal, 'wallet')} registered to offer skills${latest === undefined ? null : inline`, the last on ${day(latest.registered_at)}`}. ${link('/leaderboard', ranked)} have verified receipts. Registration is free and proves the key of a wallet, not its skills.`,
+        inline`${counted(workersTotal, 'wallet')} registered to offer skills${latest === undefined ? null : inline`, the last on ${day(latest.registered_at)}`}. ${link('/leaderboard', ranked)}, registered or not, ${leaderboard.length === 1 ? 'has' : 'have'} verified receipts. Registration is free and proves the key of a wallet, not its skills.`,
       ),
       searchForm('workers'),
-      workerTable(caption, workers, leaderboard),
+      workerTable(
+        caption,
+        workers,
+        leaderboard,
+        isWhole ? 'not ranked' : `not among the first ${firstPage}`,
+      ),
       olderLink('workers', workersNext),
       links([
         ['/api/v1/workers', 'JSON'],

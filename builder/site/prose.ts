@@ -34,6 +34,10 @@ export function renderMarkdown(
     hooks: {
       processAllTokens: (tokens) => (blocks === undefined ? tokens : foldTabs(tokens, tabs)),
     },
+    walkTokens: (token) => {
+      // A number and its sign stay on one line; code is copied as it is.
+      if (isText(token)) token.text = token.text.replaceAll(/(?<=\d) (?=%)/g, '\u00a0')
+    },
     renderer: {
       html({ text: markup }: Tokens.HTML | Tokens.Tag) {
         const block = blocks?.get(blockMarker.exec(markup.trim())?.[1] ?? '')
@@ -105,10 +109,12 @@ export function renderMarkdown(
       },
     },
   })
-  const rendered = marked.parse(text.replaceAll(/(?<=\d) (?=%)/g, '\u00a0'))
+  const rendered = marked.parse(text)
   if (typeof rendered !== 'string') throw new Error('marked must run synchronously')
   return trusted(rendered)
 }
+
+const isText = (token: Token): token is Tokens.Text => token.type === 'text'
 
 /** Leaves the first of adjacent code blocks in different languages, and records all of them in `tabs`. */
 function foldTabs(tokens: readonly Token[], tabs: Map<Token, readonly Tokens.Code[]>): Token[] {

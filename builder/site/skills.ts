@@ -202,7 +202,7 @@ function incomeCell(sold: readonly ListedRail[]) {
   const best = bestIncome(sold)
   if (best !== null) return cell(shortAmount(best), best)
   if (sold.some(({ rank, offer }) => rank === 1 && offer !== undefined)) {
-    return cell('under a warning', null)
+    return cell('in doubt', null)
   }
   const isKnown = sold.every(({ view, offer }) => view.judged && offer === undefined)
   return cell(isKnown ? 'none now' : unknown, null)

@@ -220,7 +220,7 @@ function flagRow(flag: Flag, rails: Rails) {
   return {
     name: rail === null ? 'The ledger' : railLinkOf(rail, rails),
     text: doubt(
-      flag.severity,
+      closedAt === undefined ? flag.severity : 'none',
       inline`${severity} ${link(`/honesty#${flag.id}`, untrustedText(title))} ${small(inline`${kindWords(flag)}.${why}`)}`,
     ),
     end: day(closedAt ?? flag.opened_at),

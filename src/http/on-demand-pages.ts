@@ -5,7 +5,9 @@ import type { ActionDeps } from '../actions/deps.ts'
 import { viewOf } from '../actions/disputes.ts'
 import { oathView } from '../actions/partner-profile.ts'
 import { ApiError } from '../contract/errors.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
 import { parameter } from '../contract/route.ts'
+import type { RouteId } from '../contract/routes.ts'
 import { jobId } from '../contract/schemas/job.ts'
 import { receiptId } from '../contract/schemas/receipt.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
@@ -233,14 +235,33 @@ async function receiptPageOf(
 /** Anyone may claim a `job_id`: only the pact whose published record names the receipt is linked. */
 function pactOf(published: PublishedDocuments, { job_id: job = '', receipt_id: receipt }: Receipt) {
   const [, id] = /^pact-(\d+)$/.exec(job) ?? []
-  if (id === undefined) return { pactId: null, pactFlag: undefined }
-  const pact = published.find('getPact', { id })
-  const flags = published.find('listHonestyFlags', {})?.flags ?? []
+  if (id === undefined) return { pactId: null, contradiction: null }
+  const pact = optional(published, 'getPact', { id })
+  const flag = optional(published, 'listHonestyFlags', {})?.flags.find(
+    ({ kind, evidence }) => kind === 'pact_sources_disagree' && evidence['pact_id'] === id,
+  )
+  // A finding about another receipt of the pact says nothing about this one.
+  const start = `${receipt}: `
+  const about = Object.values(flag?.evidence ?? {}).find((text) => String(text).startsWith(start))
   return {
     pactId: pact?.state === 'settled' && pact.receipt_id === receipt ? id : null,
-    pactFlag: flags.find(
-      ({ kind, evidence }) => kind === 'pact_sources_disagree' && evidence['pact_id'] === id,
-    ),
+    contradiction:
+      flag === undefined || about === undefined
+        ? null
+        : { flag, text: String(about).slice(start.length) },
+  }
+}
+
+/** Null also if it cannot be read: the page then lacks only this part. */
+function optional<Id extends RouteId>(
+  published: PublishedDocuments,
+  id: Id,
+  params: Readonly<Record<string, string>>,
+): AnswerOf<Id> | null {
+  try {
+    return published.find(id, params)
+  } catch {
+    return null
   }
 }
 
@@ -269,9 +290,9 @@ async function workerPageOf(
   if (worker === null && records.length === 0) throw new ApiError('unknown_worker')
   return workerPage(wallet.display, {
     worker: worker ?? undefined,
-    standing: published
-      .find('getLeaderboard', {})
-      ?.leaderboard.find((entry) => entry.wallet === wallet.display),
+    standing: optional(published, 'getLeaderboard', {})?.leaderboard.find(
+      (entry) => entry.wallet === wallet.display,
+    ),
     receipts: records.map((record) => receiptView(record, site.url)),
     total: shownTotal(total),
     names: await namesOf(deps, walletsOf(records)),

@@ -184,8 +184,7 @@ export function slip(
             </div>`
           : html`<div>
               <h2>${title}</h2>
-              ${value.html}
-              <p>${note.html}</p>
+              ${value.html} ${note.md !== '' && html`<p>${note.html}</p>`}
             </div>`,
       )}
     </section>`,

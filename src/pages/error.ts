@@ -1,5 +1,5 @@
-import { notFoundPage } from '../core/site-pages.ts'
 /** Pages for readers whose browser received an error. Programs receive the same error as JSON. */
+import { notFoundPage } from '../core/site-pages.ts'
 import { codeBlock, glance, htmlOnly, introduction, links, list, para, section } from './blocks.ts'
 import { usdc } from './figures.ts'
 import { code, inline, link, untrustedText } from './html-and-markdown.ts'
@@ -107,7 +107,7 @@ export function refusedPage({
             inline`A partner signs each request and reads what its ${link('/partners', 'tier')} includes. ${link('/docs/becoming-a-partner', 'Become a partner')}.`,
           ].filter((entry) => entry !== null),
         ),
-        codeBlock(`curl -sS -i ${siteUrl}${path}`, 'sh'),
+        codeBlock(`curl -sS -i '${siteUrl}${path.replaceAll("'", '%27')}'`, 'sh'),
       ),
       para(
         inline`The answer for programs has the code ${link(`/docs/errors#${name}`, code(name))}${details === undefined || offer === null ? '' : inline`: ${untrustedText(details)}`}.`,

@@ -48,7 +48,9 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
           ? 'the name looks like the earlier name of another wallet'
           : null,
       ]),
-      verdict(`${verdicts[partner.status]} ${total} oaths and writes are on record.`),
+      verdict(
+        `${verdicts[partner.status]} On record: ${total} ${total === '1' ? 'oath or write' : 'oaths and writes'}.`,
+      ),
       glance(
         [
           ['Handle', code(handle)],
@@ -71,9 +73,8 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
           fact('Endpoint set', partner.attestation_signed_at ?? undefined, time),
           fact('SHA-256 of the signature that set it', endpointSha256 ?? undefined, code),
           fact('Signed requests a minute', active, requestsPerMinute),
-          fact('Premium reads', active, ({ covers }) => join(covers.map(code), ', ')),
-          fact('Ends', active, ({ price_usdc_month: price }) =>
-            price === 0 ? 'never' : 'after each 30 days unless paid',
+          fact('Premium reads', active, ({ covers }) =>
+            covers.length === 0 ? 'none' : join(covers.map(code), ', '),
           ),
           ['Wallet', code(wallet)],
         ]),

@@ -11,6 +11,7 @@ import {
   links,
   para,
   section,
+  slip,
   standing,
   verdict,
   verifyReceiptBox,
@@ -19,9 +20,8 @@ import { disputeSection } from './dispute.ts'
 import { amountInk, chainNote, evidenceMark, evidenceOf } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
 import { amount, amountText, day, hash, pill, sub, time, usdc } from './figures.ts'
-import { address, code, inline, link, noContent, untrustedText } from './html-and-markdown.ts'
+import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
-import { html } from './html.ts'
 import { railName, railTitle, walletText, workerText } from './names.ts'
 import type { Names } from './names.ts'
 import { entryOf } from './page.ts'
@@ -82,7 +82,8 @@ export interface ReceiptPageOptions {
   /** The settled pact of the receipt. */
   readonly pactId: string | null
   /** The open flag of the pact that the receipt names: its sources disagree. */
-  readonly pactFlag: Flag | undefined
+  /** What the flag of its pact says about this receipt. */
+  readonly contradiction: { readonly flag: Flag; readonly text: string } | null
   /** Null before the receipt is in the published log. */
   readonly logIndex: number | null
   /** Number of witnesses that must cosign; null if none is configured. */
@@ -95,7 +96,7 @@ export interface ReceiptPageOptions {
 }
 
 export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): SitePage {
-  const { names, disputes, logIndex, pactFlag, points } = options
+  const { names, disputes, logIndex, contradiction, points } = options
   const id = receipt.receipt_id
   const evidence = evidenceOf(receipt)
   const issuer = issuerOf(receipt, options)
@@ -113,12 +114,12 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
         note,
       ]),
       verdict(verdictOf(receipt, issuer)),
-      slip(receipt, names, evidence),
-      pactFlag === undefined
+      paymentSlip(receipt, names, evidence),
+      contradiction === null
         ? null
         : doubt(
-            pactFlag.severity,
-            inline`${untrustedText(capitalized(String(pactFlag.evidence['finding_1'] ?? '').replace(`${id}: `, '')))}. ${link(`/honesty#${pactFlag.id}`, pactFlag.title)}`,
+            contradiction.flag.severity,
+            inline`${untrustedText(capitalized(contradiction.text))}. ${link(`/honesty#${contradiction.flag.id}`, untrustedText(contradiction.flag.title))}`,
           ),
       glance(
         [
@@ -208,37 +209,22 @@ function verdictOf(receipt: Receipt, issuer: HtmlAndMarkdown): Inline {
   return verdicts[evidenceOf(receipt)]
 }
 
-/** Payer, amount, worker. */
-function slip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAndMarkdown {
+function paymentSlip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAndMarkdown {
   const { from_wallet: from, to_wallet: to, amount_usdc: sum, summary, chain } = receipt
   const [payer, worker] = evidence === 'on chain' ? ['Paid by', 'Paid to'] : ['From', 'To']
-  const paidBy = from === undefined ? inline`not stated` : walletText(from, names)
-  const paidTo = workerText(to, names)
-  const unit = inline`USDC${chain === undefined ? null : inline` on ${untrustedText(chain)}`}`
-  const work = summary === undefined ? noContent : inline`For “${untrustedText(summary)}”`
-  const shown = amountInk(receipt, amountText(sum))
-  return {
-    html: html`<section class="slip" aria-label="The payment">
-      <div>
-        <h2>${payer}</h2>
-        ${paidBy.html}
-      </div>
-      <div class="sum">
-        <h2>Amount</h2>
-        <b>${shown.html}</b><small>${unit.html}</small>
-      </div>
-      <div>
-        <h2>${worker}</h2>
-        ${paidTo.html} ${summary === undefined ? null : html`<p>${work.html}</p>`}
-      </div>
-    </section>`,
-    md: [
-      `- ${payer}: ${paidBy.md}`,
-      `- Amount: ${shown.md} ${unit.md}`,
-      `- ${worker}: ${paidTo.md}`,
-      ...(summary === undefined ? [] : [`- ${work.md}`]),
-    ].join('\n'),
-  }
+  return slip('The payment', [
+    { title: payer, value: from === undefined ? 'not stated' : walletText(from, names) },
+    {
+      title: 'Amount',
+      value: amountInk(receipt, amountText(sum)),
+      note: inline`USDC${chain === undefined ? null : inline` on ${untrustedText(chain)}`}`,
+    },
+    {
+      title: worker,
+      value: workerText(to, names),
+      note: summary === undefined ? null : inline`For “${untrustedText(summary)}”`,
+    },
+  ])
 }
 
 function signatureStep({ kind, platform }: Receipt, issuer: HtmlAndMarkdown): ProofStep {
@@ -279,7 +265,7 @@ function witnessStep({ isWitnessed, quorum }: ReceiptPageOptions): ProofStep {
     result: isWitnessed ? `cosigned by ${quorum ?? 'a quorum'}` : missing,
     text: isWitnessed
       ? inline`A quorum of ${link('/log/policy', 'the witnesses')} has cosigned a checkpoint that contains the receipt.`
-      : inline`Nobody else has signed ${link('/docs/transparency#limits', 'this part of the log')}, so the ledger could show others another log.`,
+      : inline`Fewer witnesses than required have signed ${link('/docs/transparency#limits', 'this part of the log')}, so the ledger could show others another log.`,
   }
 }
 

@@ -39,6 +39,7 @@ export function workerTable(
   caption: Inline,
   workers: readonly Worker[],
   leaderboard: readonly LeaderboardEntry[] | null = null,
+  unranked = 'not ranked',
 ): HtmlAndMarkdown {
   const standings = new Map(leaderboard?.map((entry) => [entry.wallet, entry]))
   return table(workers, {
@@ -50,7 +51,7 @@ export function workerTable(
         ? null
         : figureColumn('Score', 'points', ({ wallet }) => {
             const entry = standings.get(wallet)
-            return entry === undefined ? cell('not ranked', null) : scoreCell(entry)
+            return entry === undefined ? cell(unranked, null) : scoreCell(entry)
           }),
       fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       dayColumn('Registered', (worker) => worker.registered_at),

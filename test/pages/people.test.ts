@@ -23,7 +23,7 @@ function pageOf(changes: Partial<Receipt>, more: Partial<ReceiptPageOptions> = {
     names,
     platformName: 'Quill',
     pactId: null,
-    pactFlag: undefined,
+    contradiction: null,
     logIndex: 7,
     quorum: null,
     isWitnessed: false,
@@ -79,7 +79,7 @@ test('the page of a receipt says whether witnesses have seen it, and whether the
   expect(md).toContain('**Not witnessed** (not proven, no witness configured)')
   const seen = contentOf(pageOf({}, { quorum: 2, isWitnessed: true })).md
   expect(seen).toContain('**Others saw the same log** (proven, cosigned by 2)')
-  const pactFlag = {
+  const flag = {
     id: 'flg_1',
     rail: 'pact',
     kind: 'pact_sources_disagree',
@@ -88,8 +88,12 @@ test('the page of a receipt says whether witnesses have seen it, and whether the
     evidence: {},
     opened_at: proven.occurred_at,
   } as const
-  const { md: doubted } = contentOf(pageOf({}, { pactFlag }))
-  expect(doubted).toContain('[Pact 42: its sources disagree](/honesty#flg_1)')
+  const { md: doubted } = contentOf(
+    pageOf({}, { contradiction: { flag, text: 'the receipt is on base' } }),
+  )
+  expect(doubted).toContain(
+    'The receipt is on base. [Pact 42: its sources disagree](/honesty#flg_1)',
+  )
 })
 
 test('sums of a worker leave out what the chain contradicts', () => {

@@ -38,7 +38,7 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
         names,
         platformName: undefined,
         pactId: null,
-        pactFlag: undefined,
+        contradiction: null,
         logIndex: 7,
         quorum: null,
         isWitnessed: false,

@@ -68,7 +68,7 @@ for (const form of document.querySelectorAll('form[data-filters]')) {
       countRows(form, table)
     })
   }
-  document.querySelector('.all')?.addEventListener('toggle', () => countRows(form, table))
+  table.closest('.scroll').nextElementSibling?.addEventListener('toggle', () => countRows(form, table))
   countRows(form, table)
 }
 
