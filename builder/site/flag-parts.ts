@@ -193,7 +193,7 @@ function closesWhen({ kind, ...flag }: Flag): string {
 const sum = '{amount_usdc} of {of_usdc}'
 const polls = 'Failed polls in a row: {consecutive_failures}. Last good poll: {last_good_poll_at}.'
 
-/** Evidence in sentences. A name in braces stands for a member of the evidence. */
+/** A sentence for each kind. Names in braces are replaced by the values that the flag has for them. */
 const sentences: Readonly<Record<Flag['kind'], string>> = {
   concentrated: 'the top worker of {unique_workers_30d} received {top_worker_share}.',
   self_dealing: `{removed_usdc} of {tpv_30d_raw_usdc} raw moved within one operator: {removed_share}.`,
@@ -231,7 +231,7 @@ function valueOf(name: string, found: Flag['evidence']): Inline {
   const unit = name === 'before' || name === 'after' ? String(found['figure']) : name
   if (typeof value === 'number') {
     if (unit.endsWith('_usdc')) return usdc(value)
-    return /share$|^threshold$/.test(name) ? percent(value) : count(value)
+    return name.endsWith('share') ? percent(value) : count(value)
   }
   const text = String(value)
   if (name.endsWith('_at')) return time(text)

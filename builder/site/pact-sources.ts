@@ -66,7 +66,7 @@ export const pactText = (amount: number | string) => `${grouped(String(amount))}
 
 /** `missing`: why the source says nothing. */
 type Source = readonly [name: string, missing: string | null]
-export type PactFact = readonly [fact: string, ...statements: readonly PactStatement[]]
+type PactFact = readonly [fact: string, ...statements: readonly PactStatement[]]
 
 /** Facts that a source states, and whether the sources state the same. */
 export function compareSources(sources: readonly Source[], facts: readonly PactFact[]) {

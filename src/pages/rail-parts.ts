@@ -107,7 +107,7 @@ export function doubtsOf(flags: readonly Flag[]): readonly Flag[] {
   return flags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
 }
 
-/** 0: read by us; 1: with an open warning or stale figures; 2: counted by others. Lists are in this order, and headlines count only 0. */
+/** 0: read by us; 1: with an open warning or stale figures; 2: counted by others. Lists are in this order, and ranges of income use only 0. */
 export function trustRank(view: Rail, doubts: readonly Flag[]): 0 | 1 | 2 {
   if (isAudited(view)) return 2
   return view.stale || doubts.some(({ severity }) => severity !== 'info') ? 1 : 0
@@ -128,9 +128,9 @@ const payingGroups = [
 ] as const
 
 /** A section for each rank. */
-export function payingSections<Rail extends Ranked>(
-  rails: readonly Rail[],
-  show: (rails: readonly Rail[]) => HtmlAndMarkdown,
+export function payingSections<Row extends Ranked>(
+  rails: readonly Row[],
+  show: (rails: readonly Row[]) => HtmlAndMarkdown,
 ): readonly (HtmlAndMarkdown | null)[] {
   return payingGroups.map(([id, title, note], rank) => {
     const ofRank = rails.filter((rail) => rail.rank === rank)
