@@ -154,7 +154,7 @@ function nameOf({ authored }: RailWeek, { siteUrl }: WeekFacts): string {
 
 function headline({ moved, newlyRead, polls, failed }: Counted): string {
   if (failed === polls) return 'no poll succeeded'
-  if (moved.length === 0 && newlyRead.length === 0) return 'nothing changed'
+  if (moved.length === 0 && newlyRead.length === 0) return 'nothing changed much'
   return onlyTexts([
     moved.length > 0 && movedText(moved),
     newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),

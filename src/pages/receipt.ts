@@ -81,8 +81,7 @@ export interface ReceiptPageOptions {
   readonly platformName: string | undefined
   /** The settled pact of the receipt. */
   readonly pactId: string | null
-  /** The open flag of the pact that the receipt names: its sources disagree. */
-  /** What the flag of its pact says about this receipt. */
+  /** What the open flag of the pact that the receipt names says about this receipt. */
   readonly contradiction: { readonly flag: Flag; readonly text: string } | null
   /** Null before the receipt is in the published log. */
   readonly logIndex: number | null

@@ -181,7 +181,7 @@ describe('the weekly article', () => {
 test('a quiet week yields one paragraph without table, chart and empty sections', () => {
   const polls = alphaPolls({ '2026-11-15T12:00:00Z': 1000, '2026-11-16T12:00:00Z': 1000.001 })
   const article = articles(polls).at(-1)
-  expect(article?.title).toBe('The ledger in week 47 of 2026: nothing changed')
+  expect(article?.title).toBe('The ledger in week 47 of 2026: nothing changed much')
   expect(article?.charts).toEqual([])
   expect(article?.body.split('## ')[0]).toBe(
     'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing changed much: every rail kept its status, and no volume or number of workers moved by a tenth. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail (net) stayed at 1,000.00 USDC.\n\n',
