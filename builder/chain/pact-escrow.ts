@@ -35,7 +35,15 @@ const maxGapsPerRun = 200
 const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arbitrated']
 
 /** The answers of a node contradict each other or earlier ones, so nothing from this reading is stored. */
-export class EscrowContradiction extends ChainError {}
+export class EscrowContradiction extends ChainError {
+  /** What contradicts each other. */
+  readonly between: string
+
+  constructor(between: string, message: string) {
+    super(message)
+    this.between = between
+  }
+}
 
 interface EscrowReadRequest {
   readonly reader: ChainReader
@@ -105,6 +113,7 @@ async function requireSamePast(
   const { hash } = await readHeader(reader, stored.finalBlock)
   if (hash === stored.finalHash) return
   throw new EscrowContradiction(
+    'two readings of the chain',
     `arbitrum RPC: the final block ${stored.finalBlock} has changed its hash`,
   )
 }
@@ -182,6 +191,7 @@ async function readStates(
     const problem = logsAgainstState({ events: pacts.get(pactId)?.events ?? [], state })
     if (problem === null) continue
     throw new EscrowContradiction(
+      'logs and getPact',
       `arbitrum RPC contradicts itself about pact ${pactId} at block ${head.number}: ${problem}`,
     )
   }

@@ -117,18 +117,25 @@ const leastWorkers = 5
 function isMoved(rail: RailWeek): rail is MovedRail {
   const { start, end } = rail
   if (start === null || end === null) return false
-  const [was = null, is = null] = volumesOf([start, end]).values
-  const workers = [start, end].map(({ figures }) => figures.uniqueWorkers30d)
-  return (
-    start.status !== end.status ||
-    isFar(was, is, leastMicroUsdc) ||
-    isFar(workers[0] ?? null, workers[1] ?? null, leastWorkers)
+  const becameKnown = comparedFigures(start, end).some(
+    ([was, is]) => (was === null) !== (is === null),
+  )
+  return start.status !== end.status || becameKnown || isFarApart(start, end)
+}
+
+function isFarApart(start: Reading, end: Reading): boolean {
+  return comparedFigures(start, end).some(
+    ([was, is, least]) =>
+      was !== null && is !== null && Math.abs(is - was) >= Math.max(was / 10, least),
   )
 }
 
-function isFar(was: number | null, is: number | null, least: number): boolean {
-  if (was === null || is === null) return was !== is
-  return Math.abs(is - was) >= Math.max(was / 10, least)
+function comparedFigures(start: Reading, end: Reading) {
+  const [was = null, is = null] = volumesOf([start, end]).values
+  return [
+    [was, is, leastMicroUsdc],
+    [start.figures.uniqueWorkers30d, end.figures.uniqueWorkers30d, leastWorkers],
+  ] as const
 }
 
 function volumeChange({ start, end }: MovedRail): number {
@@ -162,12 +169,18 @@ function headline({ moved, newlyRead, polls, failed }: Counted): string {
 }
 
 function movedText(moved: readonly MovedRail[]): string {
-  const judged = moved.filter(({ start, end }) => start.status !== end.status).length
-  const far = moved.length - judged
-  return onlyTexts([
-    judged > 0 && `${counted(judged, 'rail')} changed status`,
-    far > 0 && `${judged > 0 ? far : counted(far, 'rail')} moved by a tenth or more`,
-  ]).join(', ')
+  const judged = moved.filter(({ start, end }) => start.status !== end.status)
+  const others = moved.filter((rail) => !judged.includes(rail))
+  const far = others.filter(({ start, end }) => isFarApart(start, end))
+  const parts = [
+    [judged, 'changed status'],
+    [far, 'moved by a tenth or more'],
+    [others.filter((rail) => !far.includes(rail)), 'had a figure become known or unknown'],
+  ] as const
+  const shown = parts.filter(([{ length }]) => length > 0)
+  return shown
+    .map(([{ length }, what], at) => `${at === 0 ? counted(length, 'rail') : length} ${what}`)
+    .join(', ')
 }
 
 function countText(value: number | null): string {
@@ -183,7 +196,7 @@ function excerptOf(counts: Counted): string {
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const [from, to] = weekDates(facts)
   const happenings = onlyTexts([
-    `From ${from} to ${to} ${moved.length === 0 ? 'no rail changed much' : movedText(moved)}, of ${counted(facts.rails.length, 'polled rail')}`,
+    `${from} to ${to}, ${counted(facts.rails.length, 'polled rail')}: ${moved.length === 0 ? 'none changed much' : movedText(moved)}`,
     newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),
     beganToPay.length > 0 && `${countText(beganToPay.length)} began to pay`,
     stoppedPaying.length > 0 && `${countText(stoppedPaying.length)} stopped paying`,

@@ -130,7 +130,12 @@ function findingOf([pactId, disagreements]: readonly [number, readonly Disagreem
 }
 
 function contradictionOf(error: EscrowContradiction): Finding {
-  const evidence = { contract: pactEscrow.address, finding: error.message.slice(0, 500) }
+  const evidence = {
+    contract: pactEscrow.address,
+    disagreements: 1,
+    between_1: error.between,
+    finding_1: error.message.slice(0, 500),
+  }
   const title = 'The escrow data of a node contradicts itself'
   return { subject: escrowSubject, title, evidence }
 }

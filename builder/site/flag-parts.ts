@@ -212,7 +212,7 @@ const sentences: Readonly<Record<Flag['kind'], string>> = {
   poll_failed: `{poll_error}. ${polls}`,
   stale_figures: `${polls} Minutes between polls: {poll_every_minutes}.`,
   negative_or_impossible_figures: 'the poll refused: {refused}.',
-  pact_sources_disagree: '{between_1} disagree: {finding_1}. Disagreements: {disagreements}.',
+  pact_sources_disagree: '{between_1}: {finding_1}. Disagreements: {disagreements}.',
   receipt_reversed:
     '{reason}. Receipt {receipt_id}, {amount_usdc} on {chain}, transaction {tx_hash}.',
 }

@@ -93,12 +93,14 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
   const isLeftOutKnown = summed.some(({ view }) => leftOutShare(view) !== null)
   const isUnknown = summed.length === 0
   const warned = sum(({ view, rank }) => (rank === 1 ? keptVolume(view) : 0))
+  const unpaying = sum(({ view }) => (view.status === 'paying' ? 0 : keptVolume(view)))
   const notNet = sum(({ view }) =>
     knownFigure(view, 'tpv_30d_net_usdc') === null ? keptVolume(view) : 0,
   )
   const weak = [
     notNet > 0 &&
       `${shortAmount(notNet)} is after the filter rule only, since the net volume is unknown`,
+    unpaying > 0 && `${shortAmount(unpaying)} is on rails whose status is not “paying”`,
     warned > 0 && `${shortAmount(warned)} is under an open warning`,
   ].filter((part) => part !== false)
   const incomes = rails.flatMap(({ rank, offer }) =>
@@ -113,7 +115,7 @@ function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown 
       unit: isUnknown ? '' : 'USDC',
       note: isUnknown
         ? 'No earning rail has been read recently. Figures of others follow other rules, so they are not added up.'
-        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown.${weak.length === 0 ? '' : ` Of the sum, ${weak.join(', and ')}.`}`,
+        : `Read on ${summed.length} of ${counted(earning.length, 'earning rail')}; the rest is unknown.${weak.length === 0 ? '' : ` Of the sum, ${weak.join('; ')}${weak.length > 1 ? ' (these overlap)' : ''}.`}`,
     },
     {
       label: 'What a worker earns',

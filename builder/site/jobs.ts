@@ -1,6 +1,6 @@
 /** `/jobs`. */
 import { counted } from '../../src/core/number-text.ts'
-import { links, verdict, verifyBox } from '../../src/pages/blocks.ts'
+import { actions, links, verdict, verifyBox } from '../../src/pages/blocks.ts'
 import { usdc } from '../../src/pages/figures.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import { jobTable } from '../../src/pages/job.ts'
@@ -22,6 +22,10 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
       verdict(
         inline`${open} of ${counted(total, 'job')} ${open === 1 ? 'is' : 'are'} open for bids${budgets.length === 0 ? null : inline`; the largest budget of the newest is ${usdc(Math.max(...budgets))}`}. The poster chooses a bid and accepts the delivery; then the exchange issues a receipt, but moves no money. ${link('/partners', 'Partners')} may post and bid, for free.`,
       ),
+      actions([
+        ['/docs/hiring#work', 'Bid on a job'],
+        ['/docs/hiring#hire', 'Post a job', 'quiet'],
+      ]),
       searchForm('jobs'),
       jobTable(`The newest ${jobs.length} of ${total}.`, jobs),
       olderLink('jobs', next),

@@ -5,7 +5,6 @@ import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import {
   actions,
-  fact,
   facts,
   introduction,
   links,
@@ -14,9 +13,12 @@ import {
   verifyBox,
 } from '../../src/pages/blocks.ts'
 import { day, pencil, shortAmount, sub, time, unknown } from '../../src/pages/figures.ts'
+import { rangeBar } from '../../src/pages/gauge.ts'
+import type { IncomeRange } from '../../src/pages/gauge.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
+import type { Html } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import {
   alsoPaying,
@@ -25,6 +27,7 @@ import {
   incomeRange,
   isAudited,
   keptVolume,
+  lastPayout,
   needs,
   payingSections,
   railLink,
@@ -40,6 +43,7 @@ export const opportunitiesPage = pageSource(listedParts, (world) => {
   const paying = listedRails(world)
     .filter(({ view, offer }) => offer !== undefined || isOldCount(view))
     .toSorted((a, b) => incomeOf(b) - incomeOf(a))
+  const ranges = paying.flatMap(({ view }) => (isAudited(view) ? [] : (incomeRange(view) ?? [])))
   const answer = `${verdictOf(paying, isAnyRailKnown(world))}${alsoPaying(paying)}`
   return {
     path: '/opportunities',
@@ -50,13 +54,13 @@ export const opportunitiesPage = pageSource(listedParts, (world) => {
     body: [
       verdict(answer),
       introduction(
-        inline`Expected income is the average daily earnings per worker over 30 days, excluding the top earner. It is past pay of others and no promise; what we doubt is on the card. ${link('/arbitrage', 'How it is calculated')}`,
+        inline`Expected income is the average daily earnings per worker over 30 days, excluding the top earner. It is past pay of others and no promise; what we doubt is on the card. A bar shows the middle half of the workers and the one in the middle, on one logarithmic scale for all cards. ${link('/arbitrage', 'How it is calculated')}`,
       ),
       actions([
         ['/match', 'Only what my agent can do'],
         ['/compare', 'Compare rails', 'quiet'],
       ]),
-      ...payingSections(paying, (rails) => cards(rails.map((rail) => card(rail, world)))),
+      ...payingSections(paying, (rails) => cards(rails.map((rail) => card(rail, ranges, world)))),
       verifyBox('/api/v1/opportunities'),
       links([
         ['/api/v1/opportunities', 'JSON'],
@@ -96,26 +100,30 @@ function cards(shown: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   }
 }
 
-function card({ view, offer, doubts }: ListedRail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
+function card(
+  { view, offer, doubts }: ListedRail,
+  ranges: readonly IncomeRange[],
+  world: Pick<World, 'nowMs'>,
+): HtmlAndMarkdown {
   const name = inline`${railLink(view)}`
   const status = statusPill(view, world)
   const place = sub(`${view.category} · ${view.chain}`)
   const apply = view.sample_apply_url
   const body = stacked([
-    offer === undefined ? countedVolume(view) : income(view, offer),
+    offer === undefined ? countedVolume(view) : income(view, offer, ranges),
     doubtNote(view, doubts, world),
     facts([
       ['Entry cost', entryCost(view)],
       ['You need', needs(view)],
-      fact('Last payout', view.last_payout_at, time),
+      ['Last payout', lastPayout(view)],
       [
         'Read',
         isAudited(view) ? inline`${day(view.figures_as_of)}, by others` : time(view.figures_as_of),
       ],
     ]),
     actions([
-      apply === undefined ? [view.reference_url, 'Website'] : [apply, 'Apply'],
-      [railPath(view.rail), 'Rail page', 'quiet'],
+      [`${railPath(view.rail)}#earn`, 'How to start'],
+      apply === undefined ? [view.reference_url, 'Website', 'quiet'] : [apply, 'Apply', 'quiet'],
     ]),
   ])
   return {
@@ -128,7 +136,11 @@ function card({ view, offer, doubts }: ListedRail, world: Pick<World, 'nowMs'>):
   }
 }
 
-function income(view: Rail, { expected_usd_per_day: expected }: Opportunity): HtmlAndMarkdown {
+function income(
+  view: Rail,
+  { expected_usd_per_day: expected }: Opportunity,
+  ranges: readonly IncomeRange[],
+): HtmlAndMarkdown {
   const workers = knownFigure(view, 'unique_workers_30d')
   const share = knownFigure(view, 'top_worker_share')
   const volume = knownFigure(view, 'tpv_30d_usdc')
@@ -150,7 +162,9 @@ function income(view: Rail, { expected_usd_per_day: expected }: Opportunity): Ht
       : ` Half of the paid workers earned ${shortAmount(half.low)} to ${shortAmount(half.high)}.`
   const others = workers === null ? 'workers' : counted(workers - 1, 'worker')
   const shown = isAudited(view) ? pencil(shortAmount(expected)) : shortAmount(expected)
-  return headline(shown, 'USDC a day', `Average of ${others} without the top one.${range}${top}`)
+  const note = `Average of ${others} without the top one.${range}${top}`
+  const bar = half === null || isAudited(view) ? null : rangeBar(half, ranges)
+  return headline(shown, 'USDC a day', note, bar)
 }
 
 /** What was paid by the count of others; their days are on the page of the rail. */
@@ -161,11 +175,16 @@ function countedVolume(view: Rail): HtmlAndMarkdown {
   return headline(pencil(shortAmount(volume)), 'USDC', note)
 }
 
-function headline(figure: Inline, unit: string, note: string): HtmlAndMarkdown {
+function headline(
+  figure: Inline,
+  unit: string,
+  note: string,
+  bar: Html | null = null,
+): HtmlAndMarkdown {
   const shown = inline`${figure}`
   return {
     html: html`<p class="income">
-      <b>${shown.html}</b> <small>${unit}</small> <span class="sub">${note}</span>
+      <b>${shown.html}</b> <small>${unit}</small> <span class="sub">${note}</span> ${bar}
     </p>`,
     md: `${`${shown.md} ${unit}`.trim()}. ${note}`,
   }

@@ -3,10 +3,11 @@ import { explorerUrl } from '../../src/core/chains.ts'
 import { grouped } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
-import { hash, pencil, sub, time } from '../../src/pages/figures.ts'
-import { inline, link, renderInline } from '../../src/pages/html-and-markdown.ts'
+import { pencil, sub, time } from '../../src/pages/figures.ts'
+import { inline, renderInline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
+import { transaction } from './pact-sources.ts'
 import type { Seen } from './pact-sources.ts'
 
 type PhaseState = 'bad' | 'done' | 'now' | 'todo'
@@ -73,11 +74,10 @@ export function phases({ logs, unread }: Seen, end: Phase, isBlocked: boolean): 
 }
 
 function loggedPhase({ kind, atMs, txHash, block }: EscrowEvent): Phase {
-  const url = explorerUrl(pactEscrow.chain, txHash)
-  const transaction = url === null ? hash(txHash) : link(url, hash(txHash))
+  const shown = transaction(txHash, explorerUrl(pactEscrow.chain, txHash))
   return {
     name: names[kind],
     state: kind === 'refunded' || kind === 'disputed' ? 'bad' : 'done',
-    about: inline`${time(atMs)} ${transaction} ${sub(`block ${grouped(String(block))}`)}`,
+    about: inline`${time(atMs)} ${shown} ${sub(`block ${grouped(String(block))}`)}`,
   }
 }

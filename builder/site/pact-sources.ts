@@ -3,8 +3,8 @@ import { capitalized, grouped } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowStatus } from '../../src/core/pact/escrow.ts'
 import { doubt, list, para, section } from '../../src/pages/blocks.ts'
-import { hash, pencil } from '../../src/pages/figures.ts'
-import { inline, join, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { day, hash, pencil } from '../../src/pages/figures.ts'
+import { inline, join, link, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
@@ -31,8 +31,19 @@ export function seenOf(pact: AnyPact, pacts: Pacts) {
     disagreements: pacts.disagreements.get(id) ?? [],
     deadline: manifest?.checked.spec?.deadline ?? null,
     workHash: manifest?.checked.workHash ?? null,
+    /** Whether the files of the agreement are published. */
+    files: {
+      spec: typeof manifest?.specText === 'string',
+      instance: typeof manifest?.instanceText === 'string',
+      script: typeof manifest?.specText === 'string' && pacts.reproduceScript !== null,
+    },
     isManifestHeld: manifest !== undefined,
   }
+}
+
+/** Transactions of a demo are in no explorer. */
+export function transaction(txHash: string, url: string | null | undefined): Inline {
+  return typeof url === 'string' ? link(url, hash(txHash)) : hash(txHash)
 }
 
 /** Long hashes are shortened. */
@@ -97,11 +108,14 @@ export function contradictions(
       return inline`${label}: ${join(sides, ' ≠ ')}`
     })
   if (clashes.length === 0 && disagreements.length === 0) return null
-  const shown =
-    clashes.length === 0 ? disagreements.map((text) => withHashes(capitalized(text))) : clashes
   return doubt(
     'warning',
-    inline`${strong('The sources contradict each other.')} ${join(shown, '. ')}`,
+    clashes.length === 0
+      ? join(
+          disagreements.map((text) => inline`${withHashes(capitalized(text))}.`),
+          ' ',
+        )
+      : inline`${strong('The sources contradict each other.')} ${join(clashes, '. ')}`,
   )
 }
 
@@ -130,7 +144,9 @@ export function agreement({ sources, rows }: Compared, { disagreements }: Seen):
             column('Verdict', ({ word }) => words[word]),
           ],
         }),
-    rows.some(({ word }) => word === 'clash') ? list(disagreements.map(withHashes)) : null,
+    rows.some(({ word }) => word === 'clash')
+      ? list(disagreements.map((text) => withHashes(capitalized(text))))
+      : null,
   )
 }
 
@@ -154,7 +170,11 @@ export function escrowSum(seen: Seen) {
   const place = `PACT on ${pactEscrow.chain}`
   return escrow === undefined
     ? { title: 'Locked', value: pencil(whyNoEscrow(seen) ?? ''), note: place }
-    : { title: escrowTexts[escrow.status][0], value: grouped(escrow.amount_pact), note: place }
+    : {
+        title: escrowTexts[escrow.status][0],
+        value: grouped(escrow.amount_pact),
+        note: inline`${place}, by the log of ${day(escrow.at)}`,
+      }
 }
 
 export function escrowVerdict({ escrow, unread }: Seen): string {

@@ -55,6 +55,7 @@ import {
   pactText,
   said,
   seenOf,
+  transaction,
   unsaid,
   whyNoEscrow,
   withHashes,
@@ -110,7 +111,7 @@ export const pactPages = pageSource(['community', 'pacts'], function* ({ pacts, 
           ]),
           ...progress(pact, seen),
           agreement(compared, seen),
-          seen.isManifestHeld ? agreed(pact.pact_id, seen.workHash) : null,
+          seen.isManifestHeld ? agreed(pact.pact_id, seen) : null,
           section(
             'check',
             'Check it yourself',
@@ -133,9 +134,12 @@ export const pactPages = pageSource(['community', 'pacts'], function* ({ pacts, 
   }
 })
 
-function markOf(pact: AnyPact): Inline {
+export function markOf(pact: AnyPact): Inline {
   if (pact.state === 'settled') return inline`paid ${day(pact.settled_at)}`
-  return pill(pact.state === 'in_flight' ? pact.phase_status : pact.verification)
+  if (pact.state === 'in_flight') return pill(pact.phase_status)
+  return pact.published === undefined
+    ? 'found in the escrow'
+    : inline`publication ${pill(pact.verification)}`
 }
 
 const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
@@ -196,7 +200,7 @@ function glanceOf(pact: AnyPact, seen: Seen): readonly Fact[] {
   const funded = seen.logs.find(({ kind }) => kind === 'created')
   return [
     ['Settled', time(pact.settled_at)],
-    ['Transaction', link(pact.explorer_url, hash(pact.tx_hash))],
+    ['Transaction', transaction(pact.tx_hash, pact.explorer_url)],
     fact('Time to pay', funded, ({ atMs }) => ageText(timeMs(pact.settled_at) - atMs)),
     escrow,
     deadline,
@@ -276,16 +280,18 @@ function claims({ published }: Recorded, seen: Seen) {
   )
 }
 
-function agreed(id: string, workHash: string | null): HtmlAndMarkdown {
+function agreed(id: string, { files, workHash }: Seen): HtmlAndMarkdown {
+  const file = (isPublished: boolean, path: string, name: string) =>
+    isPublished ? link(path, name) : pencil('not published')
   return section(
     'agreed',
     'What was agreed',
     facts([
-      ['Specification', link(pathOf('getPactSpec', { id }), 'spec.json')],
-      ['Manifest', link(pathOf('getPactInstance', { id }), 'instance.json')],
+      ['Specification', file(files.spec, pathOf('getPactSpec', { id }), 'spec.json')],
+      ['Manifest', file(files.instance, pathOf('getPactInstance', { id }), 'instance.json')],
       [
         'Script that reproduces the hash',
-        link(pathOf('getPactReproduce', { id }), 'reproduce.mjs'),
+        file(files.script, pathOf('getPactReproduce', { id }), 'reproduce.mjs'),
       ],
       ['Hash of the work', workHash === null ? 'none yet' : code(workHash)],
     ]),

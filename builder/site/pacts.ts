@@ -12,22 +12,22 @@ import {
   verdict,
   verifyBox,
 } from '../../src/pages/blocks.ts'
-import { amount, day, hash, pencil, pill, sub, usdc } from '../../src/pages/figures.ts'
+import { amount, day, hash, pencil, sub, usdc } from '../../src/pages/figures.ts'
 import { inline, link, small, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import type { World } from '../world/world.ts'
-import { escrowVerdict, pactText, seenOf } from './pact-sources.ts'
+import { escrowVerdict, pactText, seenOf, transaction } from './pact-sources.ts'
 import type { AnyPact } from './pact-sources.ts'
-import { sourceOf } from './pact.ts'
+import { markOf, sourceOf } from './pact.ts'
 import { pageSource } from './page-source.ts'
 
 export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
   const { settled, inFlight, recorded, disagreements, unread } = pacts
   const paidUsdc = settled.reduce((sum, pact) => sum + pact.amount_usdc, 0)
   const held = (pact: AnyPact): Inline =>
-    inline`${escrowVerdict(seenOf(pact, pacts))} ${disagreements.has(pact.pact_id) ? doubt('warning', 'Its sources contradict each other.') : null}`
+    inline`${escrowVerdict(seenOf(pact, pacts))} ${disagreements.has(pact.pact_id) ? doubt('warning', 'Sources disagree.') : null}`
   return {
     path: '/pacts',
     title: 'Pacts',
@@ -49,7 +49,11 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
           unit: 'USDC',
           note: `${counted(settled.length, 'pact')} settled by a verified receipt`,
         },
-        { label: 'In flight', value: String(inFlight.length), note: 'no verified payment yet' },
+        {
+          label: 'In flight',
+          value: String(inFlight.length),
+          note: `no verified payment yet; ${inFlight.filter((pact) => pact.phase_status === 'blocked').length} blocked`,
+        },
         {
           label: 'Contradicting',
           value:
@@ -70,7 +74,7 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
         'Settled',
         settled.map((pact) => ({
           name: inline`${pactLink(pact)} ${sub(`${pact.job_id} on ${pact.chain}`)}`,
-          text: inline`${strong(usdc(pact.amount_usdc))} paid. ${small(inline`Receipt ${link(receiptPath(pact.receipt_id), hash(pact.receipt_id))}, transaction ${link(pact.explorer_url, hash(pact.tx_hash))}`)}`,
+          text: inline`${strong(usdc(pact.amount_usdc))} paid. ${small(inline`Receipt ${link(receiptPath(pact.receipt_id), hash(pact.receipt_id))}, transaction ${transaction(pact.tx_hash, pact.explorer_url)}`)}`,
           end: day(pact.settled_at),
         })),
         'No settlement has been verified yet.',
@@ -79,7 +83,7 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
         'in-flight',
         'In flight',
         inFlight.map((pact) => ({
-          name: inline`${pactLink(pact)} ${pill(pact.phase_status)} ${sub(pact.job_id)}`,
+          name: inline`${pactLink(pact)} ${markOf(pact)} ${sub(pact.job_id)}`,
           text: held(pact),
           end: day(pact.updated_at),
         })),
@@ -89,7 +93,7 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
         'recorded',
         'Recorded, not settled here',
         recorded.map((pact) => ({
-          name: inline`${pactLink(pact)} ${pill(pact.verification)} ${sub(pact.job_id)}`,
+          name: inline`${pactLink(pact)} ${markOf(pact)} ${sub(pact.job_id)}`,
           text: inline`${claimOf(pact)} ${held(pact)} ${small(sourceOf(pact))}`,
           end: pact.source.noted_on === undefined ? null : day(pact.source.noted_on),
         })),

@@ -1,7 +1,16 @@
 /** `/partners`: tiers, prices, the newest partners and the oaths; and pages of partners. */
 import type { Partner } from '../../src/contract/schemas/partner.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { codeBlock, folded, links, list, para, section, verdict } from '../../src/pages/blocks.ts'
+import {
+  actions,
+  codeBlock,
+  folded,
+  links,
+  list,
+  para,
+  section,
+  verdict,
+} from '../../src/pages/blocks.ts'
 import { pill, sub } from '../../src/pages/figures.ts'
 import { code, inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
@@ -37,6 +46,10 @@ export const partnersPage = pageSource(
         verdict(
           inline`Everything published is free to read, within ${link('/docs/limits', 'limits')}. ${link('#partners-heading', counted(partnersTotal, 'partner'))} may also post jobs, bid and deliver, in ${counted(tiers.length, 'tier')} from ${Math.min(...prices)} to ${Math.max(...prices)} USDC a month.`,
         ),
+        actions([
+          ['/docs/becoming-a-partner', 'Sign up'],
+          ['/docs/paying', 'How to pay', 'quiet'],
+        ]),
         tierTable(tiers),
         section(
           'per-request',
@@ -66,7 +79,6 @@ export const partnersPage = pageSource(
           ['/api/v1/partners/tiers', 'Tiers as JSON'],
           ['/api/v1/oaths', 'Oaths as JSON'],
           ['/docs/signing', 'How to sign'],
-          ['/docs/paying', 'How to pay'],
         ]),
       ],
     }

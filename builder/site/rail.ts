@@ -57,7 +57,9 @@ import {
   entryCost,
   hasFigures,
   isAudited,
+  isFromApi,
   keptVolume,
+  lastPayout,
   leftOutShare,
   readBy,
   statusPill,
@@ -99,7 +101,7 @@ function railPage(rail: ShownRail, rails: readonly ShownRail[], world: RailWorld
   return {
     path: railPath(view.rail),
     title: name,
-    description: `${name} on ${view.chain}: ${statusPill(view, world).md}. ${verdictOf(view)}${ageAndDoubts(view, world)}`,
+    description: `${name} (${view.chain}): ${statusPill(view, world).md}. ${verdictOf(view)}${ageAndDoubts(view, world)}`,
     crumb: [
       ['/', 'Rails'],
       [null, view.category],
@@ -126,7 +128,7 @@ function railBody(
   return [
     railStanding(rail, world, doubted),
     verdict(verdictOf(view)),
-    railGlance(rail, peers),
+    railGlance(view, peers),
     contents([
       why === null ? null : ['#why', 'Why this status'],
       ['#volume', 'Figures'],
@@ -175,15 +177,13 @@ function peersOf(view: Rail, rails: readonly ShownRail[]): readonly Peer[] {
     .map(({ rail, display_name }) => ({ rail, display_name }))
 }
 
-function railGlance({ view, record }: ShownRail, peers: readonly Peer[]): HtmlAndMarkdown {
+function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
   const isPaid = view.status_basis === 'payments'
   const kept = keptVolume(view)
   const leftOut = leftOutShare(view)
   const shown = (figure: FigureName, show = count) =>
     signed(figure, readBy(view, show(knownFigure(view, figure))))
   const isNet = knownFigure(view, 'tpv_30d_net_usdc') !== null
-  const isStated =
-    record.evidence.length > 0 && record.evidence.every(({ kind }) => kind === 'http')
   return glance(
     [
       [
@@ -192,14 +192,14 @@ function railGlance({ view, record }: ShownRail, peers: readonly Peer[]): HtmlAn
       ],
       ['Left out', leftOut === null ? unknown : `${wholePercent(leftOut)} of raw`],
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
-      ['Top worker', readBy(view, percent(topShare(view)))],
+      ['Largest earner', readBy(view, percent(topShare(view)))],
       [isPaid ? 'Customers' : 'Publishers', shown('unique_creators_30d')],
       ['Entry cost', entryCost(view)],
-      ['Last payout', view.last_payout_at === undefined ? unknown : time(view.last_payout_at)],
+      ['Last payout', lastPayout(view)],
       ['Chain', view.chain],
       [
         'Evidence',
-        link('#check', `tier ${view.evidence_tier}${isStated ? ', as its API states' : ''}`),
+        link('#check', `tier ${view.evidence_tier}${isFromApi(view) ? ', from an API' : ''}`),
       ],
       [
         'Follow',

@@ -1,23 +1,26 @@
 /** `/search`: every page by name. The script of the page hides those that do not match. */
-import { htmlOnly, introduction, list } from '../../src/pages/blocks.ts'
-import { sub } from '../../src/pages/figures.ts'
+import { groupBy } from '../../src/core/group-by.ts'
+import { htmlOnly, introduction, list, section } from '../../src/pages/blocks.ts'
 import { inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 
+const kinds = ['Rails', 'Skills', 'Guides', 'Pacts', 'Articles', 'Other pages'] as const
+
 /** By the first part of the path. */
-const kinds: Readonly<Record<string, string>> = {
-  desk: 'article',
-  docs: 'guide',
-  feeds: 'guide',
-  pacts: 'pact',
-  rails: 'rail',
-  skills: 'skill',
-  verify: 'guide',
+const kindOf: Readonly<Record<string, (typeof kinds)[number]>> = {
+  desk: 'Articles',
+  docs: 'Guides',
+  feeds: 'Guides',
+  pacts: 'Pacts',
+  rails: 'Rails',
+  skills: 'Skills',
+  verify: 'Guides',
 }
 
 export function searchPage(pages: readonly SitePage[]): SitePage {
   const listed = pages.filter((page) => page.listed !== false)
+  const byKind = groupBy(listed, ({ path }) => kindOf[path.split('/')[1] ?? ''] ?? 'Other pages')
   return {
     path: '/search',
     title: 'Search',
@@ -37,12 +40,21 @@ export function searchPage(pages: readonly SitePage[]): SitePage {
           ><output role="status"></output>
         </form>`,
       ),
-      list(
-        listed.map(
-          ({ path, title, description }) =>
-            inline`${link(path, untrustedText(title))} ${sub(kinds[path.split('/')[1] ?? ''] ?? 'page')} ${untrustedText(description)}`,
-        ),
-      ),
+      ...kinds.map((kind) => {
+        const entries = byKind.get(kind) ?? []
+        return entries.length === 0
+          ? null
+          : section(
+              kind.toLowerCase().replace(' ', '-'),
+              kind,
+              list(
+                entries.map(
+                  ({ path, title, description }) =>
+                    inline`${link(path, untrustedText(title))} ${untrustedText(description.startsWith(title) ? description.slice(title.length) : description)}`,
+                ),
+              ),
+            )
+      }),
     ],
   }
 }

@@ -2,6 +2,7 @@ import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { groupBy } from '../../src/core/group-by.ts'
+import { jobExchange } from '../../src/core/job.ts'
 import { doubtsOf, trustRank } from '../../src/pages/rail-parts.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import { railView } from '../documents/rail-view.ts'
@@ -12,6 +13,9 @@ export interface ShownRail {
   readonly record: RailRecord
   readonly view: Rail
 }
+
+/** The job exchange of the ledger moves no money, so no source shows its payouts. */
+export const isOwn = ({ view }: ShownRail): boolean => view.rail === jobExchange.rail
 
 /** The parts of the world that `shownRails` reads. */
 export const railParts = ['nowMs', 'pollEveryMs', 'rails'] as const

@@ -59,7 +59,7 @@ export const skillsPage = pageSource(parts, (world) => {
             ),
           ),
           fixedColumn('Description', (skill) => untrustedText(skill.description), 'wide'),
-          column('Best rail', ({ slug }) => railCount(rails.get(slug) ?? [], world)),
+          column('Best rail', ({ slug }) => bestRailCell(rails.get(slug) ?? [], world)),
           column('Best income', ({ slug }) => incomeCell(rails.get(slug) ?? []), {
             kind: 'figure',
           }),
@@ -175,11 +175,10 @@ function summary(sold: readonly ListedRail[]): string {
 }
 
 function bestText(sold: readonly ListedRail[]): Inline {
-  const best = bestIncome(sold)
-  const first = sold.find(({ rank, offer }) => rank === 0 && offer?.expected_usd_per_day === best)
-  return best === null || first === undefined
+  const [best, rail] = [bestIncome(sold), bestRail(sold)]
+  return best === null || rail === undefined
     ? null
-    : inline` The best average was ${shortAmount(best)} USDC a day, on ${railLink(first.view)}.`
+    : inline` The best average was ${shortAmount(best)} USDC a day, on ${railLink(rail.view)}.`
 }
 
 /** Of the rails that we read and that have no open warning. */
@@ -190,12 +189,23 @@ function bestIncome(sold: readonly ListedRail[]): number | null {
   return known.length === 0 ? null : Math.max(...known)
 }
 
-function railCount(sold: readonly ListedRail[], world: Pick<World, 'nowMs'>) {
-  const [best] = sold
-  if (best === undefined) return cell('no rail yet', 0)
-  const status = statusPill(best.view, world)
-  const more = sold.length === 1 ? null : sub(`best of ${counted(sold.length, 'rail')}`)
-  return cell(inline`${status} ${more}`, sold.length)
+/** The one with the best income; where none is known, the first by status. */
+function bestRail(sold: readonly ListedRail[]): ListedRail | undefined {
+  const best = bestIncome(sold)
+  return (
+    sold.find(({ rank, offer }) => rank === 0 && offer?.expected_usd_per_day === best) ?? sold[0]
+  )
+}
+
+function bestRailCell(sold: readonly ListedRail[], world: Pick<World, 'nowMs'>) {
+  const best = bestRail(sold)
+  if (best === undefined) return cell('no rail yet', null)
+  const more =
+    sold.length === 1
+      ? null
+      : sub(`${bestIncome(sold) === null ? 'one' : 'best'} of ${counted(sold.length, 'rail')}`)
+  const shown = inline`${railLink(best.view)} ${statusPill(best.view, world)} ${more}`
+  return cell(shown, best.view.display_name.toLowerCase())
 }
 
 function incomeCell(sold: readonly ListedRail[]) {

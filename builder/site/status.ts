@@ -8,23 +8,23 @@ import { dayMs, entriesByDay } from '../../src/core/time.ts'
 import {
   actions,
   aside,
-  facts,
   htmlOnly,
   keyFigures,
   links,
+  list,
   para,
   rows,
   section,
 } from '../../src/pages/blocks.ts'
 import { day, pill, sub, time, unknown } from '../../src/pages/figures.ts'
-import { inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { inline, link, small, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
 import { carriedText, railLink } from '../../src/pages/rail-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { pageSource } from './page-source.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
-import { railParts, shownRails } from './shown-rails.ts'
+import { isOwn, railParts, shownRails } from './shown-rails.ts'
 import type { ShownRail } from './shown-rails.ts'
 
 const days = 30
@@ -43,7 +43,8 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
     (rail) => rail.record.state.lastPollAtMs === null && !reading.includes(rail),
   )
   const good = polled.filter((rail) => !failed.includes(rail) && !reading.includes(rail))
-  const counts = { rails, failed, reading, waiting, good, never: all.length - rails.length }
+  const never = all.filter((rail) => rail.record.rule === null && !isOwn(rail)).length
+  const counts = { rails, failed, reading, waiting, good, never }
   const sum = sumOf(counts)
   const lines = (shown: readonly ShownRail[]) => rows(shown.map((rail) => lineOf(rail, world)))
   const part = (id: string, title: string, shown: readonly ShownRail[]) =>
@@ -191,21 +192,21 @@ function outcome({ record: { state, backfill }, view }: ShownRail, world: Status
 function jobsBox({ runs }: StatusWorld): HtmlAndMarkdown {
   const jobs = runs
     .filter(({ job }) => job !== 'build')
-    .map((run): readonly [string, Inline] => {
+    .map((run) => {
       const detail = run.detail === null ? null : small(untrustedText(run.detail))
       const ended = run.finishedAt ?? run.startedAt
       // A job that found nothing to do, or no setting, has run as well: green would say too much.
       const outcome = run.outcome === 'ok' ? 'done' : (run.outcome ?? 'running')
-      return [run.job, inline`${pill(outcome)} ${time(ended)} ${detail}`]
+      return inline`${strong(run.job)} ${pill(outcome)} ${time(ended)} ${detail}`
     })
-  const list = jobs.length === 0 ? para('No job has run yet.') : facts(jobs)
+  const shown = jobs.length === 0 ? para('No job has run yet.') : list(jobs)
   const next = actions([
     ['/api/v1/health', 'Health'],
     ['/feeds', 'Subscribe', 'quiet'],
   ])
   return aside('Last run of each job', {
-    html: html`${list.html}${next.html}`,
-    md: `Last run of each job:\n\n${list.md}`,
+    html: html`${shown.html}${next.html}`,
+    md: `Last run of each job:\n\n${shown.md}`,
   })
 }
 

@@ -1,7 +1,6 @@
 /** One mark for each rail, and how recent the figures are. */
 import { leftText } from '../../src/core/backfill.ts'
 import { groupBy } from '../../src/core/group-by.ts'
-import { jobExchange } from '../../src/core/job.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { hasClaims } from '../../src/pages/claims.ts'
 import { ageText } from '../../src/pages/figures.ts'
@@ -11,6 +10,7 @@ import { html } from '../../src/pages/html.ts'
 import { carriedText, isAudited } from '../../src/pages/rail-parts.ts'
 import type { World } from '../world/world.ts'
 import { byStatus, statusAnchor, statusWord } from './rail-table.ts'
+import { isOwn } from './shown-rails.ts'
 import type { ListedRail, ShownRail } from './shown-rails.ts'
 
 export function tally(rails: readonly ListedRail[], world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
@@ -61,21 +61,19 @@ export function tally(rails: readonly ListedRail[], world: Pick<World, 'nowMs'>)
   }
 }
 
-const isOwn = ({ authored }: ShownRail['record']) => authored.rail === jobExchange.rail
-
 /** What is read, what is not, and why. */
 function freshness(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): Inline[] {
   const polled = rails.filter(({ record }) => record.rule !== null)
   const unread = polled.filter(({ view }) => isAudited(view))
   const old = polled.filter(({ view }) => !isAudited(view) && carriedText(view, world) !== null)
-  const never = rails.filter(({ record }) => record.rule === null && !isOwn(record)).length
+  const never = rails.filter((rail) => rail.record.rule === null && !isOwn(rail)).length
   const oldest = Math.min(...old.map(({ view }) => Date.parse(view.figures_as_of)))
   const read = polled.length - unread.length
   const reading = unread.flatMap(({ record }) => record.backfill ?? [])
   const left = leftText(Math.max(...reading.map(({ leftMs }) => leftMs ?? 0)) || null)
   const said = unread.filter(({ view }) => hasClaims(view)).length
   return [
-    inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never === 0 ? '' : `${never} more ${never === 1 ? 'is' : 'are'} never polled: we know no source that shows ${never === 1 ? 'its' : 'their'} payouts.`}${rails.some(({ record }) => isOwn(record)) ? ' Our own job exchange moves no money, so it has no payouts to read.' : ''}`,
+    inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never === 0 ? '' : `${never} more ${never === 1 ? 'is' : 'are'} never polled: we know no source that shows ${never === 1 ? 'its' : 'their'} payouts.`}${rails.some(isOwn) ? ' Our own job exchange moves no money, so it has no payouts to read.' : ''}`,
     reading.length === 0
       ? null
       : inline`The logs of ${counted(reading.length, 'rail')} are being read${left === null ? '' : `: ${left}`}. ${link('/docs/running', 'A node of your own')} is faster than a public one.`,

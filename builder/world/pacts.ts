@@ -3,6 +3,7 @@ import type { z } from 'zod'
 
 import type { inFlightPact, recordedPact, settledPact } from '../../src/contract/schemas/pact.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
+import { present } from '../../src/core/entries.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { grouped } from '../../src/core/number-text.ts'
 import { decidePacts } from '../../src/core/pact/decide.ts'
@@ -49,10 +50,10 @@ export async function gatherPacts(
   const { decisions, onChain, reading } = await decisionsOf(db, authored, at.nowMs)
   const { siteUrl } = at
   return {
-    settled: decisions.settled.map((one) => settledView(one, siteUrl)),
+    settled: decisions.settled.map(settledView),
     inFlight: decisions.inFlight.map((one) => inFlightView(one, siteUrl)),
     recorded: decisions.recorded.map((one) => {
-      return recordedView(one, escrowView(onChain.get(one.pactId), siteUrl))
+      return recordedView(one, escrowView(onChain.get(one.pactId)))
     }),
     /** Why an escrow without facts may still have them; null if it was read completely. */
     unread:
@@ -66,7 +67,7 @@ export async function gatherPacts(
     /** The state of the escrow by `pact_id`, where a node was asked. */
     escrow: new Map(
       [...onChain].flatMap(([pactId, seen]) => {
-        const view = escrowView(seen, siteUrl)
+        const view = escrowView(seen)
         return view === null ? [] : [[String(pactId), view] as const]
       }),
     ),
@@ -74,7 +75,9 @@ export async function gatherPacts(
     disagreements: new Map(
       [...decisions.disagreements].map(([pactId, found]) => [
         String(pactId),
-        found.map(({ between, text }) => `${between}: ${text}`),
+        found.map(({ between, text }) => {
+          return `${between}${between.includes(' and ') ? ' disagree' : ''}: ${text}`
+        }),
       ]),
     ),
     manifests: authored.manifests,
@@ -86,17 +89,13 @@ function idsOf(pactId: number) {
   return { pact_id: String(pactId), job_id: `pact-${pactId}` }
 }
 
-function settledView(
-  { pactId, receipt, manifests, witnesses }: SettledDecision,
-  siteUrl: string,
-): Settled {
-  const ownUrl = `${siteUrl}/receipts/${receipt.receiptId}`
+function settledView({ pactId, receipt, manifests, witnesses }: SettledDecision): Settled {
   return {
     ...idsOf(pactId),
     state: 'settled',
     chain: receipt.chain,
     tx_hash: receipt.txHash,
-    explorer_url: explorerUrl(receipt.chain, receipt.txHash) ?? ownUrl,
+    ...present({ explorer_url: explorerUrl(receipt.chain, receipt.txHash) }),
     receipt_id: receipt.receiptId,
     amount_usdc: toUsdc(receipt.amountMicroUsdc),
     payer: shownWallet(receipt.payer.display),
@@ -161,19 +160,15 @@ function recordedView(
 
 function claimsView({ publishedAs, claims }: PublishedPact): NonNullable<Recorded['published']> {
   const { worker, approve_tx: approveTx } = claims
-  const explorer = approveTx === undefined ? null : explorerUrl(pactEscrow.chain, approveTx)
   return {
     as: publishedAs,
     ...claims,
     ...(worker === undefined ? {} : { worker: checksumAddress(worker) }),
-    ...(explorer === null ? {} : { explorer_url: explorer }),
+    ...present({ explorer_url: approveTx && explorerUrl(pactEscrow.chain, approveTx) }),
   }
 }
 
-function escrowView(
-  onChain: PactOnChain | undefined,
-  siteUrl: string,
-): NonNullable<Recorded['escrow']> | null {
+function escrowView(onChain: PactOnChain | undefined): NonNullable<Recorded['escrow']> | null {
   const state = onChain?.state ?? null
   const last = onChain?.events.at(-1)
   if (state === null || last === undefined) return null
@@ -188,6 +183,6 @@ function escrowView(
     tx_hash: last.txHash,
     block_number: last.block,
     at: isoTime(last.atMs),
-    explorer_url: explorerUrl(pactEscrow.chain, last.txHash) ?? `${siteUrl}/pacts/${last.pactId}`,
+    ...present({ explorer_url: explorerUrl(pactEscrow.chain, last.txHash) }),
   }
 }

@@ -29,7 +29,7 @@ export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** An explorer is not linked for such a hash. */
+/** See `isInvented`. */
 export function inventedHash(text: string): Hex {
   return `0x${'0'.repeat(16)}${digest(text).slice(16)}`
 }

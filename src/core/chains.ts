@@ -1,3 +1,4 @@
+import { isInvented } from './demo-mark.ts'
 import { entriesOf } from './entries.ts'
 
 interface Chain {
@@ -44,8 +45,7 @@ export function txHashProblem(chain: string, txHash: string): string | null {
   return known.txForm.test(txHash) ? null : `must be ${known.txText} on ${chain}`
 }
 
-/** Null for the invented transactions of a demo, whose hashes start with 16 zeros: no explorer has them. */
+/** Null for transactions of a demo: no explorer has them. */
 export function explorerUrl(chain: string, txHash: string): string | null {
-  const isInvented = /^(?:0x)?0{16}/.test(txHash)
-  return isInvented ? null : (chainsByName.get(chain)?.explorer(txHash) ?? null)
+  return isInvented(txHash) ? null : (chainsByName.get(chain)?.explorer(txHash) ?? null)
 }

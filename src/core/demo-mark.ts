@@ -1,6 +1,9 @@
 export const demoSentence =
   'Demo ledger: all workers, receipts, jobs and figures on it are invented.'
 
+/** Transactions of a demo begin with 16 zeros, which is as good as impossible on a chain. */
+export const isInvented = (txHash: string): boolean => /^(?:0x)?0{16}/.test(txHash)
+
 /** After the front matter. */
 export function markMarkdownAsDemo(text: string): string {
   return text.replace(

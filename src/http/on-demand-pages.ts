@@ -15,10 +15,10 @@ import { markMarkdownAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { belongings } from '../core/match-rails.ts'
-import { walletOrNull } from '../core/wallet.ts'
+import { parseWallet, walletOrNull } from '../core/wallet.ts'
 import { disputeViews, disputeRows } from '../db/disputes.ts'
-import { findJob } from '../db/jobs/jobs.ts'
-import { jobDetailView } from '../db/jobs/view.ts'
+import { findJob, jobRows } from '../db/jobs/jobs.ts'
+import { jobDetailView, jobView } from '../db/jobs/view.ts'
 import { findCheckpoint, findPublished } from '../db/log.ts'
 import { oathRows } from '../db/oaths.ts'
 import { findReceipt, receiptRows, receiptView, walletsOf } from '../db/receipts/receipts.ts'
@@ -51,7 +51,7 @@ const privateCache = `private, max-age=${maxAgeSeconds}`
 /** Longer names are cut. */
 const maxNameLength = 80
 const shownReceipts = 200
-const shownOaths = 50
+const shownEntries = 50
 
 type PageSource = (deps: ActionDeps, published: PublishedDocuments, id: string) => Promise<SitePage>
 
@@ -223,7 +223,8 @@ async function receiptPageOf(
   return receiptPage(receipt, {
     names,
     platformName: reference().platforms.get(receipt.platform ?? '')?.name,
-    ...pactOf(published, receipt),
+    pactId: pactOf(published, receipt),
+    contradiction: contradictionOf(published, receipt),
     logIndex: log?.position ?? null,
     quorum: witnesses.length === 0 ? null : quorum,
     isWitnessed: log !== null && log.position < (witnessed?.size ?? 0),
@@ -233,23 +234,33 @@ async function receiptPageOf(
 }
 
 /** Anyone may claim a `job_id`: only the pact whose published record names the receipt is linked. */
-function pactOf(published: PublishedDocuments, { job_id: job = '', receipt_id: receipt }: Receipt) {
+function pactOf(
+  published: PublishedDocuments,
+  { job_id: job = '', receipt_id: receipt }: Receipt,
+): string | null {
   const [, id] = /^pact-(\d+)$/.exec(job) ?? []
-  if (id === undefined) return { pactId: null, contradiction: null }
-  const pact = optional(published, 'getPact', { id })
-  const flag = optional(published, 'listHonestyFlags', {})?.flags.find(
-    ({ kind, evidence }) => kind === 'pact_sources_disagree' && evidence['pact_id'] === id,
-  )
-  // A finding about another receipt of the pact says nothing about this one.
-  const start = `${receipt}: `
-  const about = Object.values(flag?.evidence ?? {}).find((text) => String(text).startsWith(start))
-  return {
-    pactId: pact?.state === 'settled' && pact.receipt_id === receipt ? id : null,
-    contradiction:
-      flag === undefined || about === undefined
-        ? null
-        : { flag, text: String(about).slice(start.length) },
+  const pact = id === undefined ? null : optional(published, 'getPact', { id })
+  return pact?.state === 'settled' && pact.receipt_id === receipt ? pact.pact_id : null
+}
+
+/** What an open flag says about the receipt: that it was reversed, or that it does not match its pact. */
+function contradictionOf(published: PublishedDocuments, receipt: Receipt) {
+  const { receipt_id: id, onchain_verified: isProven } = receipt
+  const start = `${id}: `
+  for (const flag of optional(published, 'listHonestyFlags', {})?.flags ?? []) {
+    const { kind, evidence } = flag
+    // The receipt is newer than the published flags: it may have been verified again.
+    if (kind === 'receipt_reversed' && evidence['receipt_id'] === id && !isProven) {
+      return { flag, text: String(evidence['reason']) }
+    }
+    // A finding about another receipt of the pact says nothing about this one.
+    const about =
+      kind === 'pact_sources_disagree'
+        ? Object.values(evidence).find((text) => String(text).startsWith(start))
+        : undefined
+    if (about !== undefined) return { flag, text: String(about).slice(start.length) }
   }
+  return null
 }
 
 /** Null also if it cannot be read: the page then lacks only this part. */
@@ -312,14 +323,22 @@ async function jobPageOf(deps: ActionDeps, _: unknown, id: string): Promise<Site
 }
 
 async function partnerPageOf(deps: ActionDeps, _: unknown, handle: string): Promise<SitePage> {
-  const { database, reference, clock } = deps
-  const partner = await publicPartner(database.reader, handle, clock.now())
-  const [oaths, total] = await Promise.all([
-    oathRows(handle).read(database.reader, { limit: shownOaths, before: null }),
-    oathRows(handle).count(database.reader),
+  const { database, reference, clock, site } = deps
+  const { reader } = database
+  const at = { siteUrl: site.url, nowMs: clock.now() }
+  const partner = await publicPartner(reader, handle, at.nowMs)
+  const posted = jobRows(at.nowMs, { poster: parseWallet(partner.wallet).id })
+  const newest = { limit: shownEntries, before: null }
+  const [oaths, total, jobs, jobsTotal] = await Promise.all([
+    oathRows(handle).read(reader, newest),
+    oathRows(handle).count(reader),
+    posted.read(reader, newest),
+    posted.count(reader),
   ])
   return partnerPage(partner, {
     tier: reference().tiers.get(partner.tier),
+    jobs: jobs.map((job) => jobView(job, at)),
+    jobsTotal: shownTotal(jobsTotal),
     oaths: oaths.map(oathView),
     total: shownTotal(total),
   })

@@ -69,7 +69,10 @@ export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage
           ),
           fact('Receipt', job.receipt_id, (id) => link(receiptPath(id), hash(id))),
         ],
-        [[`/api/v1/jobs/${job.id}`, 'JSON with history', 'quiet']],
+        [
+          ...(job.status === 'open' ? [['/docs/hiring#work', 'Bid on this job'] as const] : []),
+          [`/api/v1/jobs/${job.id}`, 'JSON with history', 'quiet'],
+        ],
       ),
       job.texts_removed_at === undefined
         ? para(untrustedText(job.description))

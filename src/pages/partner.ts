@@ -1,4 +1,5 @@
 import { pathOf } from '../contract/routes.ts'
+import type { Job } from '../contract/schemas/job.ts'
 import type { OathEntry, Partner, Tier } from '../contract/schemas/partner.ts'
 import { limitPolicies } from '../core/limits.ts'
 import { grouped } from '../core/number-text.ts'
@@ -6,6 +7,7 @@ import { fact, facts, glance, links, para, section, standing, verdict } from './
 import { day, hash, pill, sub, time } from './figures.ts'
 import { address, code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { jobTable } from './job.ts'
 import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { partnerPath } from './paths.ts'
@@ -14,6 +16,9 @@ import { column, table } from './table.ts'
 export interface PartnerPageOptions {
   /** Undefined if the tier is no longer offered. */
   readonly tier: Tier | undefined
+  /** The newest jobs that it posted. */
+  readonly jobs: readonly Job[]
+  readonly jobsTotal: string
   /** The newest entries. */
   readonly oaths: readonly OathEntry[]
   /** Number of all entries. */
@@ -29,7 +34,7 @@ export function requestsPerMinute({ wallet_rate_multiplier: multiplier }: Tier):
 export function partnerPage(partner: Partner, options: PartnerPageOptions): SitePage {
   const { handle, wallet, attestation_endpoint_url: endpoint } = partner
   const { attestation_signature_sha256: endpointSha256 } = partner
-  const { tier, oaths, total } = options
+  const { tier, jobs, jobsTotal, oaths, total } = options
   const tierName = tier?.name ?? partner.tier
   const active = partner.status === 'active' ? tier : undefined
   const api = pathOf('getPartner', { handle })
@@ -78,6 +83,12 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
           ),
           ['Wallet', code(wallet)],
         ]),
+      ),
+      section(
+        'posted',
+        'Jobs that it posted',
+        jobTable(`The newest ${jobs.length} of ${jobsTotal}.`, jobs),
+        links([[`/view/jobs?q=${encodeURIComponent(wallet)}`, 'All its jobs']]),
       ),
       section(
         'history',

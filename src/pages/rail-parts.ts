@@ -4,6 +4,7 @@ import type { Rail } from '../contract/schemas/rail.ts'
 import { figureNames, knownFigure } from '../core/figures.ts'
 import { isReaderTrouble } from '../core/flags/index.ts'
 import { bySeverity } from '../core/flags/kind.ts'
+import { clockSkewMs } from '../core/flags/source-flags.ts'
 import { capitalized } from '../core/number-text.ts'
 import { isCurrent } from '../core/rail-poll.ts'
 import { ruleText } from '../core/rules/status.ts'
@@ -17,6 +18,7 @@ import {
   pencil,
   pill,
   shortAmount,
+  sub,
   time,
   unknown,
   usdc,
@@ -53,6 +55,20 @@ export function readBy(
   shown: HtmlAndMarkdown,
 ): HtmlAndMarkdown {
   return isAudited(view) ? { ...shown, html: html`<i class="unknown">${shown.html}</i>` } : shown
+}
+
+/** True where only an API was read, not logs that anyone can read again. */
+export function isFromApi({ evidence }: Rail): boolean {
+  return evidence.length > 0 && evidence.every(({ kind }) => kind === 'http')
+}
+
+/** The clock of a source may run ahead. */
+export function lastPayout(view: Rail): Inline {
+  const { last_payout_at: at, figures_as_of: readAt } = view
+  if (at === undefined) return unknown
+  return isAudited(view) || Date.parse(at) <= Date.parse(readAt) + clockSkewMs
+    ? time(at)
+    : inline`${pencil(time(at).md)} ${sub('after it was read')}`
 }
 
 /** The days that the volume covers: those of the count of others, or else 30. */
@@ -230,7 +246,7 @@ export function volumeCell(view: Rail): TableCell {
       ? 'raw volume unknown'
       : raw === 0
         ? 'no payout seen'
-        : `${kept === null ? 'unknown part' : wholePercent(kept / raw)} of ${shortAmount(raw)} raw`
+        : `${kept === null ? 'unknown part' : wholePercent(kept / raw)} of ${shortAmount(raw)} raw${isFromApi(view) ? ', from an API' : ''}`
   return cell(
     {
       html: html`<b>${figure}</b> ${kept === null ? null : html`<small>USDC</small>`}

@@ -81,7 +81,7 @@ export interface ReceiptPageOptions {
   readonly platformName: string | undefined
   /** The settled pact of the receipt. */
   readonly pactId: string | null
-  /** What the open flag of the pact that the receipt names says about this receipt. */
+  /** What an open flag says about this receipt. */
   readonly contradiction: { readonly flag: Flag; readonly text: string } | null
   /** Null before the receipt is in the published log. */
   readonly logIndex: number | null

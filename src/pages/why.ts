@@ -12,7 +12,7 @@ import { gauge } from './gauge.ts'
 import { inline, link, strong } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
-import { isAudited, isPolled, keptVolume, leftOutShare } from './rail-parts.ts'
+import { isAudited, isPolled, isFromApi, keptVolume, leftOutShare } from './rail-parts.ts'
 
 const rules = [...statusRules, lastRule]
 
@@ -79,7 +79,7 @@ function ruleItem(
   const seen =
     value === undefined || threshold === undefined
       ? inline`not evaluated`
-      : inline`${source === 'audit' ? 'counted by others' : 'measured'} ${strong(show(value))}${isOfAll ? ' customers of any size, since it is not known who pays 1 USDC' : ''} · limit ${show(threshold)}`
+      : inline`${source === 'audit' ? 'counted by others' : isFromApi(view) ? 'from an API' : 'measured'} ${strong(show(value))}${isOfAll ? ' customers of any size, since it is not known who pays 1 USDC' : ''} · limit ${show(threshold)}`
   // Nothing decides if the last rule has no volume either.
   const isLeft = rule === lastRule.id && outcome !== undefined && (value ?? null) === null
   const words =
@@ -181,9 +181,9 @@ function verdictFor(
     case 'funded_creators':
       return `too few customers yet: ${value ?? 'an unknown number'} of them pay 1 USDC or more, and 5 are needed.`
     case 'volume_without_largest_payer':
-      return `without the largest payer only ${shortAmount(value ?? 0)} USDC is left, and 25 are needed.`
+      return `without the largest payer only ${value === null ? 'an unknown amount' : `${shortAmount(value)} USDC`} is left, and 25 are needed.`
     case 'creators_outside_session':
-      return `${paid}, but most of them within the same hours of the day: only ${value ?? 'few'} also pay at other times.`
+      return `${paid}, but most of them within the same hours of the day: ${value === 0 ? 'none also pays' : `only ${value ?? 'few'} also pay`} at other times.`
     case 'known_volume':
     case undefined:
       break

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { sampleDocuments } from '../support/http-service.ts'
+import { jsonDocument, sampleDocuments } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import { receiptRow, storeReceipt } from '../support/receipts.ts'
 import { useService, useServices } from '../support/use-service.ts'
@@ -11,6 +11,17 @@ import { evmWallet } from '../support/wallets.ts'
 const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const worker = evmWallet('worker')
 const receiptId = `rcp_${'1f'.repeat(32)}`
+const at = '2026-11-22T06:00:00.000Z'
+const reversed = {
+  id: 'flg_1',
+  rail: null,
+  kind: 'receipt_reversed',
+  severity: 'warning',
+  title: 'A receipt lost its proof',
+  evidence: { receipt_id: receiptId, reason: 'no such transaction' },
+  opened_at: at,
+}
+
 function page(path: string, words: string): PublicDocument {
   const contentType = 'text/html; charset=utf-8'
   const body = { text: `<!doctype html><p>${words}</p>` }
@@ -20,6 +31,7 @@ function page(path: string, words: string): PublicDocument {
 const service = useService({
   documents: [
     ...sampleDocuments,
+    jsonDocument('/api/v1/honesty/flags', { count: 1, flags: [reversed], computed_at: at }),
     page('/honesty', 'Flags.'),
     page('/docs', 'Guides.'),
     page('/503', 'Not right now.'),
@@ -155,6 +167,13 @@ describe('a page that is not published', () => {
       expect(page.body.toString()).toContain(receiptId)
       expect(markdown.body.toString()).toContain(`(https://ledger.test/api/v1/receipts`)
     }
+  })
+
+  test('the page of a receipt that was reversed says what the open flag found', async () => {
+    const { body } = await get(`/receipts/${receiptId}.md`)
+    expect(body.toString()).toContain(
+      'No such transaction. [A receipt lost its proof](https://ledger.test/honesty#flg_1)',
+    )
   })
 
   test('a list page is cached by the browser only, and not indexed by search engines', async () => {

@@ -225,7 +225,8 @@ describe('pages rendered on request', () => {
   test('the page of a partner shows the history of its oaths', async () => {
     const { page, problems } = await visit('/partners/poster')
     await page.getByRole('heading', { name: 'Oaths and writes' }).waitFor()
-    expect(await page.locator('table').innerText()).toContain('signupPartner')
+    expect(await page.locator('#oath-history').innerText()).toContain('signupPartner')
+    expect(await page.locator('#jobs tbody tr').count()).toBe(1)
     expect(problems).toEqual([])
   })
 

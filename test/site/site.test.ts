@@ -209,6 +209,10 @@ test('one key opens the search, which narrows by words and opens its only match 
   expect([all > 30, await shown.count()]).toEqual([true, 1])
   await page.keyboard.press('Enter')
   await page.waitForURL('**/rails/gamma')
+  await page.goto('/search?q=alpha rail')
+  expect(await page.locator('main h2:visible').first().innerText()).toBe('Rails')
+  await page.goto('/search?q=glossary')
+  expect(await page.locator('main li a:visible').first().innerText()).toBe('Glossary')
   const id = `rcp_${'ab'.repeat(32)}`
   await page.goto(`/search?q=${id}`)
   expect(await shown.count()).toBe(0)

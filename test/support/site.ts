@@ -56,7 +56,11 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
       }),
     ),
     ...exchange.jobs.map((job) => jobPage({ ...job, history: [] }, names)),
-    ...partners.map((partner) => partnerPage(partner, { tier: undefined, oaths: [], total: '0' })),
+    ...partners.map((partner) => {
+      const jobs = exchange.jobs.filter(({ poster }) => poster === partner.wallet)
+      const jobsTotal = String(jobs.length)
+      return partnerPage(partner, { tier: undefined, jobs, jobsTotal, oaths: [], total: '0' })
+    }),
     ...disputes.newest.map((dispute) => disputePage(dispute, names)),
   ].flatMap((page) => documents(page, new Set()).documents)
 }

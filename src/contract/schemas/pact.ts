@@ -24,7 +24,11 @@ export const settledPact = model('SettledPact', {
   state: z.enum(['settled']),
   chain: text(40),
   tx_hash: text(128),
-  explorer_url: url,
+  explorer_url: url
+    .optional()
+    .describe(
+      'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
+    ),
   receipt_id: receiptId,
   amount_usdc: usdc,
   payer: wallet,
@@ -89,7 +93,11 @@ export const recordedPact = model('RecordedPact', {
       submit_work_tx: txHash.optional(),
       submit_work_block: count.optional(),
       approve_tx: txHash.optional(),
-      explorer_url: url.optional(),
+      explorer_url: url
+        .optional()
+        .describe(
+          'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
+        ),
       note: text(500).optional(),
     })
     .optional(),
@@ -105,7 +113,11 @@ export const recordedPact = model('RecordedPact', {
       tx_hash: txHash,
       block_number: count,
       at: time,
-      explorer_url: url,
+      explorer_url: url
+        .optional()
+        .describe(
+          'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
+        ),
     })
     .optional(),
 })

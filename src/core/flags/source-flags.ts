@@ -7,7 +7,8 @@ import type { FailureDetector, FlagDetector } from './kind.ts'
 const staleAfterCycles = 2
 /** Allowed delay of a poll, for its jitter and its duration. */
 const slackMs = 10 * minuteMs
-const skewMs = 2 * minuteMs
+/** Allowed difference between the clock of a source and ours. */
+export const clockSkewMs = 2 * minuteMs
 const jumpFactor = 10
 /** Volumes in USDC and counts below these can change tenfold by chance. */
 const jumpFloors: readonly (readonly [FigureName, number])[] = [
@@ -52,7 +53,7 @@ export const sourceFlags = [
     kind: 'clock_skew',
     text: 'The source dates a payout in the future.',
     detect: ({ figures: { lastPayoutAtMs } }, { nowMs }) =>
-      lastPayoutAtMs === null || lastPayoutAtMs <= nowMs + skewMs
+      lastPayoutAtMs === null || lastPayoutAtMs <= nowMs + clockSkewMs
         ? null
         : {
             severity: 'warning',

@@ -50,7 +50,7 @@ export function manifestAgainstEscrow(
 ): Disagreement[] {
   const { refusals, workHash, spec } = manifests.checked
   const found = refusals.map(({ code, reason }): Disagreement => ({
-    between: 'manifest and escrow',
+    between: 'manifest',
     text: `${code}: ${reason}`,
   }))
   if (onChain === null) return found

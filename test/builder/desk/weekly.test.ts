@@ -113,6 +113,15 @@ describe('the weekly article', () => {
     expect(body).not.toContain('9,999')
   })
 
+  test('a figure that became known is not called a move', () => {
+    const [from, to] = [at('2026-11-15T12:00:00Z'), at('2026-11-20T12:00:00Z')]
+    const first = goodPoll(from, { ...usdc(7), uniqueWorkers30d: null })
+    const alpha = [first, goodPoll(to, { ...usdc(7), uniqueWorkers30d: 4 })]
+    expect(articles({ alpha }).at(-1)?.excerpt).toContain(
+      '1 polled rail: 1 rail had a figure become known or unknown.',
+    )
+  })
+
   test('lists rails without a reading in the week before in a separate section', () => {
     expect(body).toContain('## New readings')
     expect(body).toContain('| [Rail zeta](https://ledger.test/rails/zeta) | 50.00 | 2 | paying |')
@@ -154,7 +163,7 @@ describe('the weekly article', () => {
       date: '2026-11-23',
       keywords: ['weekly', '2026-w47', 'alpha', 'beta', 'zeta'],
       excerpt:
-        'From 2026-11-16 to 2026-11-22 1 rail changed status, 1 moved by a tenth or more, of 5 polled rails; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails (net) went from 1,007.00 to 1,507.25 USDC.',
+        '2026-11-16 to 2026-11-22, 5 polled rails: 1 rail changed status, 1 moved by a tenth or more; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails (net) went from 1,007.00 to 1,507.25 USDC.',
     })
   })
 

@@ -45,7 +45,7 @@ for (const header of document.querySelectorAll('th[data-sortable]')) {
 /** Counts the visible rows; the style sheet hides the others. */
 function countRows(form, table) {
   const rows = [...table.tBodies[0].rows]
-  const shown = rows.filter((row) => getComputedStyle(row).display !== 'none').length
+  const shown = rows.filter((row) => row.checkVisibility()).length
   const output = form.querySelector('output')
   output.dataset.all ??= output.textContent
   output.textContent = shown === rows.length ? output.dataset.all : `${shown} of ${output.dataset.all}`
@@ -69,7 +69,8 @@ for (const form of document.querySelectorAll('form[data-filters]')) {
     })
   }
   table.closest('.scroll').nextElementSibling?.addEventListener('toggle', () => countRows(form, table))
-  countRows(form, table)
+  // Counting needs the styles, which the next frame computes anyway.
+  requestAnimationFrame(() => countRows(form, table))
 }
 
 for (const box of document.querySelectorAll('[data-more]')) {
