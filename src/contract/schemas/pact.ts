@@ -16,6 +16,12 @@ export const phaseStatus = z.enum([
   'blocked',
 ])
 
+const transactionUrl = url
+  .optional()
+  .describe(
+    'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
+  )
+
 const witnesses = list(z.enum(['receipt', 'escrow', 'manifest']), 3)
 
 export const settledPact = model('SettledPact', {
@@ -24,11 +30,7 @@ export const settledPact = model('SettledPact', {
   state: z.enum(['settled']),
   chain: text(40),
   tx_hash: text(128),
-  explorer_url: url
-    .optional()
-    .describe(
-      'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
-    ),
+  explorer_url: transactionUrl,
   receipt_id: receiptId,
   amount_usdc: usdc,
   payer: wallet,
@@ -93,11 +95,7 @@ export const recordedPact = model('RecordedPact', {
       submit_work_tx: txHash.optional(),
       submit_work_block: count.optional(),
       approve_tx: txHash.optional(),
-      explorer_url: url
-        .optional()
-        .describe(
-          'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
-        ),
+      explorer_url: transactionUrl,
       note: text(500).optional(),
     })
     .optional(),
@@ -113,11 +111,7 @@ export const recordedPact = model('RecordedPact', {
       tx_hash: txHash,
       block_number: count,
       at: time,
-      explorer_url: url
-        .optional()
-        .describe(
-          'Address of the transaction in a block explorer. Absent for the invented ones of a demo.',
-        ),
+      explorer_url: transactionUrl,
     })
     .optional(),
 })
