@@ -177,8 +177,14 @@ function response(route: Route, status: number, answer: Answer): OpenApiObject {
           { schema: { type: 'string', format: 'binary' } },
         ]),
       ),
+      ...(isPageToo(route, status) ? { 'text/html': { schema: { type: 'string' } } } : {}),
     },
   }
+}
+
+/** A browser receives these refusals as pages, which say how to pay or to sign up. */
+function isPageToo({ method }: Route, status: number): boolean {
+  return method === 'GET' && (status === 402 || status === 403)
 }
 
 function mediaType(answer: Answer): string {

@@ -32,14 +32,13 @@ const maxHeaderBytes = 8000
 
 /** What every answer must be, whatever the request was. */
 export function answerProblems(request: SentRequest, answer: RawAnswer): readonly string[] {
-  const { status, headers } = answer
+  const { status } = answer
   // Headers above the limit are refused before those of answers are known.
   const isEarly = status === 431 && request.bytes.indexOf('\r\n\r\n') > maxHeaderBytes
-  const isPage = status === 404 && headers.get('content-type') === 'text/html; charset=utf-8'
   return [
     ...(status >= 500 ? [`a fault of the service: ${status}`] : []),
     ...(isEarly ? [] : headerProblems(answer)),
-    ...(status >= 400 && !isPage ? errorProblems(answer, request) : []),
+    ...(status >= 400 ? errorProblems(answer, request) : []),
   ]
 }
 
@@ -58,10 +57,10 @@ export function describedProblems(
     ...deps.secrets.filter((secret) => whole.includes(secret)).map((secret) => `reveals ${secret}`),
   ]
   const type = headers.get('content-type') ?? ''
-  if (type.startsWith('text/html') && status === 404) {
-    // Only browsers receive a page for a path that does not exist.
-    const mayBePage = !path.startsWith('/api/') && bytes.includes('text/html')
-    return mayBePage ? problems : [...problems, 'a page in place of an error']
+  if (isErrorPage(answer)) {
+    if (!bytes.includes('text/html')) problems.push('a page in place of an error')
+    // Only paths that are not of the API have a page for what does not exist.
+    if (status === 404 && !path.startsWith('/api/')) return problems
   }
   if (status === 431 && bytes.indexOf('\r\n\r\n') > maxHeaderBytes) return problems
   if (deps.api.templateOf(path) === null) {
@@ -95,7 +94,23 @@ function errorProblems(answer: RawAnswer, { method, bytes }: SentRequest): reado
   if (method === 'HEAD') return problems
   if (headers.get('content-length') !== String(body.length)) problems.push('a wrong length')
   const text = readable(answer)
-  const error = parsed(text)
+  if (!isErrorPage(answer)) problems.push(...errorObjectProblems(status, parsed(text)))
+  for (const trace of traces) {
+    const found = trace.exec(text)?.[0]
+    if (found !== undefined && !bytes.includes(found)) problems.push(`shows internals: ${found}`)
+  }
+  return problems
+}
+
+function isErrorPage({ status, headers }: RawAnswer): boolean {
+  return status >= 400 && headers.get('content-type') === 'text/html; charset=utf-8'
+}
+
+function errorObjectProblems(
+  status: number,
+  error: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const problems: string[] = []
   const code = Object.entries(errorCodes).find(([name]) => name === error['code'])?.[1]
   if (code?.status !== status) problems.push('an unknown code')
   else if (error['error'] !== code.message) problems.push('not the message of its code')
@@ -104,10 +119,6 @@ function errorProblems(answer: RawAnswer, { method, bytes }: SentRequest): reado
   }
   for (const name of Object.keys(error)) {
     if (!errorMembers.includes(name)) problems.push(`an unknown member ${name}`)
-  }
-  for (const trace of traces) {
-    const found = trace.exec(text)?.[0]
-    if (found !== undefined && !bytes.includes(found)) problems.push(`shows internals: ${found}`)
   }
   return problems
 }
