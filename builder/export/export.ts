@@ -40,6 +40,8 @@ export interface ExportOptions extends Omit<GatherOptions, 'memory'> {
 const dueMs = dayMs - hourMs / 2
 /** Limits the memory of a download. */
 const partBytes = 2 ** 19
+/** Of one statement of SQLite. */
+const maxParameters = 32_766
 const databaseFile = 'ledger.sqlite'
 const headers = { 'content-type': 'application/octet-stream', 'cache-control': immutable }
 
@@ -120,7 +122,9 @@ async function writeTables(
       const columns = columnsOf(schema)
       const definitions = columns.map(({ name, type }) => `"${name}" ${type}`).join()
       await database.exec(`create table "${table}" (${definitions}) strict`)
-      const insert = `insert into "${table}" values (${columns.map(() => '?').join()})`
+      const insert = `insert into "${table}" values`
+      const places = `(${columns.map(() => '?').join()})`
+      const rowsPerInsert = Math.floor(maxParameters / columns.length)
       const file = `${table}.csv`
       counts.set(file, 0)
       await appendFile(join(dir, file), csvLines([columns.map(({ name }) => name)]))
@@ -128,7 +132,11 @@ async function writeTables(
         signal.throwIfAborted()
         const rows = group.map((row) => columns.map(({ name }) => cellOf(row, name)))
         // As parameters, since SQLite rounds some of the numbers that it parses from text.
-        for (const row of rows) await database.executeQuery(CompiledQuery.raw(insert, row))
+        for (let at = 0; at < rows.length; at += rowsPerInsert) {
+          const some = rows.slice(at, at + rowsPerInsert)
+          const values = some.map(() => places).join()
+          await database.executeQuery(CompiledQuery.raw(`${insert} ${values}`, some.flat()))
+        }
         await appendFile(join(dir, file), csvLines(rows))
         counts.set(file, (counts.get(file) ?? 0) + rows.length)
       }
@@ -140,6 +148,8 @@ async function writeTables(
   return counts
 }
 
+const cell = z.union([z.string(), z.number(), z.boolean()]).nullable()
+
 /** Null for an absent member and for an unknown figure. */
 function cellOf(row: object, name: string): Cell {
   if (
@@ -150,10 +160,7 @@ function cellOf(row: object, name: string): Cell {
     return null
   const value: unknown = Reflect.get(row, name)
   if (typeof value === 'object' && value !== null) return canonicalize(asJson(value))
-  return z
-    .union([z.string(), z.number(), z.boolean()])
-    .nullable()
-    .parse(value ?? null)
+  return cell.parse(value ?? null)
 }
 
 /** Stores a file in parts below its hash, so that a reader never gets parts of two files. */
