@@ -74,11 +74,12 @@ export function walletFilters(
   return filters
 }
 
-/** @throws ChainError if even one block is too large */
+/** @throws ChainError if even one block is too large, or half the range is refused for another reason */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {
   const { chunkBlocks, toBlock, signal } = read
   let size = chunkBlocks
   let [goodSize, refusedSize] = [0, Number.POSITIVE_INFINITY]
+  let halvedAt = -1
   let answered = 0
   let from = read.fromBlock
   while (from <= toBlock) {
@@ -87,7 +88,11 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
     try {
       await read.onChunk(await readChunk(read, from, to))
     } catch (error) {
-      if (!(error instanceof ChainError && error.isTooLarge) || to === from) throw error
+      if (!(error instanceof ChainError) || to === from) throw error
+      // The reason may be the size although the node does not say so.
+      const isOther = !error.isTooLarge && !error.isTransient && halvedAt !== from
+      if (!error.isTooLarge && !isOther) throw error
+      if (isOther) halvedAt = from
       refusedSize = to - from + 1
       size = Math.max(Math.floor(refusedSize / 2), goodSize < refusedSize ? goodSize : 0)
       answered = 0

@@ -52,8 +52,10 @@ const maxNodeText = 160
 /** The internal error of JSON-RPC, and the HTTP status that some nodes use as a code. */
 const busyCodes: readonly number[] = [-32_603, 429]
 const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
-const sizeWords =
-  /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
+/** Also with the code of an internal error: the same request will fail again. */
+const rangeWords =
+  /range|too (?:many|large|big|wide)|more than|response size|smaller than|distance|maximum|\d+ blocks/i
+const sizeWords = /limit|exceed|timed? ?out|deadline/i
 
 /** The error of one call, or of all `calls` of a request, which can be split. `failure`: the HTTP status of the answer. */
 export function nodeError(
@@ -62,10 +64,14 @@ export function nodeError(
   refusal: NodeRefusal,
   { calls = 1, failure }: { readonly calls?: number; readonly failure?: SourceError } = {},
 ): ChainError {
-  const { code, message } = refusal
+  const { code, message, data } = refusal
   const text = beginningOf(message)
-  const isBusy = failure?.isTransient === true || busyWords.test(text) || busyCodes.includes(code)
-  const isTooLarge = calls > 1 || sizeWords.test(text)
+  // Some nodes give the reason only there.
+  const reason = `${text} ${beginningOf(JSON.stringify(data ?? ''))}`
+  const isRange = rangeWords.test(reason)
+  const isBusy =
+    failure?.isTransient === true || busyWords.test(text) || (busyCodes.includes(code) && !isRange)
+  const isTooLarge = calls > 1 || isRange || sizeWords.test(reason)
   const kind = isBusy ? 'unreachable' : isTooLarge ? 'too large' : 'refused'
   const { retryAfterMs = null } = failure ?? {}
   const shown = `${name}: error ${code}: ${publicText(text, rpcUrl)}`

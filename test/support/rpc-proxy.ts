@@ -47,12 +47,10 @@ export function rpcError(
   request: RpcRequest,
   code: number,
   message: string,
-  status = 200,
+  { status = 200, data }: { readonly status?: number; readonly data?: unknown } = {},
 ): CannedAnswer {
-  return {
-    status,
-    body: JSON.stringify({ jsonrpc: '2.0', id: request.id, error: { code, message } }),
-  }
+  const error = { code, message, data }
+  return { status, body: JSON.stringify({ jsonrpc: '2.0', id: request.id, error }) }
 }
 
 export function rpcResult(request: RpcRequest, result: unknown): CannedAnswer {

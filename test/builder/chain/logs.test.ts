@@ -131,6 +131,32 @@ describe('readLogs', () => {
   })
 
   test.each([
+    [
+      -32600,
+      'Under the free plan, you can make eth_getLogs requests with up to a 500 block range',
+      { status: 400 },
+    ],
+    [-32603, 'eth_getLogs range is too large, max is 1k blocks', {}],
+    [-32602, 'invalid params', { data: { payload: 'query exceeds max results 20000' } }],
+    [-32602, 'Maximum allowed number of requested blocks is 1000', {}],
+    [-32602, 'maximum [from, to] blocks distance: 1000', {}],
+    [-32011, 'no backend is currently healthy to serve traffic', {}],
+    [-32602, 'query must be smaller than size 1024', {}],
+    [-32000, 'one block at a time, please', {}],
+  ])('readLogs requests smaller ranges after error %i "%s"', async (code, message, options) => {
+    const rules: ProxyRules = {
+      instead: (request) => {
+        const range = rangeOf(request)
+        const isTooLong = range !== null && range.to - range.from >= 20
+        return isTooLong ? rpcError(request, code, message, options) : undefined
+      },
+    }
+    const { logs, ranges } = await read(rules, [all])
+    expect(logs).toHaveLength(110)
+    expect(ranges.slice(0, 2).map(({ from, to }) => to - from + 1)).toEqual([40, 20])
+  })
+
+  test.each([
     ['where a single block is too large', -32602, 'range exceeds limit', 20, 1],
     ['after a rate limit, without a smaller range', -32016, 'rate limit exceeded', 1, 1],
     ['after a refusal, without further requests', -32000, 'header not found', 10, 40],
