@@ -41,11 +41,11 @@ export async function draftReceipt(
   const from =
     body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
   const submitter = requireWallet(body.wallet, 'wallet')
-  const content = receiptOfSubmission(json)
-  const text = signingText(content)
+  const receipt = receiptOfSubmission(json)
+  const text = signingText(receipt)
   const issuer = await requireIssuer(deps, {
     ...submission,
-    text,
+    receipt,
     isByWorker: submitter.id === to.id,
   })
   return {
@@ -64,7 +64,6 @@ export async function draftReceipt(
     jobId: body.job_id ?? null,
     evidenceUrl: body.evidence_url ?? null,
     submitter: submitter.id,
-    content: toJsonText(content),
     acceptedAt: isoTime(nowMs),
     ...issuer,
     ...verificationOf(issuer.kind, txHash),
@@ -86,7 +85,7 @@ function requirePast(text: string, nowMs: number): string {
   return isoTime(timeMs)
 }
 
-type Issuer = Pick<NewReceipt, 'kind' | 'platform' | 'publicKey'>
+type Issuer = Pick<NewReceipt, 'kind' | 'platform' | 'publicKey' | 'content'>
 
 async function requireIssuer(
   deps: DraftDeps,
@@ -95,29 +94,29 @@ async function requireIssuer(
     readonly json: JsonObject
     readonly nowMs: number
     readonly isByWorker: boolean
-    readonly text: string
+    readonly receipt: JsonObject
   },
 ): Promise<Issuer> {
   const { body, nowMs, isByWorker } = submission
   if ('platform' in body) {
     const platform = requirePlatform(deps, body, nowMs)
-    await requireReceiptSignature(deps, submission, {
+    const content = await requireSigned(deps, submission, {
       signature: body.platform_signature,
       publicKey: platform.public_key,
       who: 'platform',
     })
-    return { kind: 'platform', platform: body.platform, publicKey: null }
+    return { kind: 'platform', platform: body.platform, publicKey: null, content }
   }
   if (!isByWorker) {
     throw new ApiError('forbidden', 'Only its worker may submit a receipt without a platform')
   }
   const publicKey = body.public_key.replace(ALGORITHM, '')
-  await requireReceiptSignature(deps, submission, {
+  const content = await requireSigned(deps, submission, {
     signature: body.worker_signature,
     publicKey,
     who: 'worker',
   })
-  return { kind: 'signed', platform: null, publicKey }
+  return { kind: 'signed', platform: null, publicKey, content }
 }
 
 function requirePlatform(
@@ -138,21 +137,21 @@ function requirePlatform(
   return platform
 }
 
-/** The signature covers the receipt alone, or the whole body. */
-async function requireReceiptSignature(
+/** Returns what the signature covers, as JSON: the receipt alone, or the whole body without the request's own signature. */
+async function requireSigned(
   { signatures }: DraftDeps,
-  { json, text }: { readonly json: JsonObject; readonly text: string },
+  { json, receipt }: { readonly json: JsonObject; readonly receipt: JsonObject },
   signed: { readonly signature: string; readonly publicKey: string; readonly who: string },
-): Promise<void> {
+): Promise<string> {
   const { who } = signed
   const publicKey = requirePublicKey(signed.publicKey, 'public_key')
   const signature = decodeEd25519Signature(signed.signature.replace(ALGORITHM, ''))
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
-  for (const textOf of [() => text, () => signingText(json)]) {
-    const check = ed25519Check(textOf(), signature, publicKey)
-    if ((await orUnavailable(signatures.check(check))).valid) return
+  for (const content of [receipt, { ...json, signature: '' }]) {
+    const check = ed25519Check(signingText(content), signature, publicKey)
+    if ((await orUnavailable(signatures.check(check))).valid) return toJsonText(content)
   }
-  const expected = sha256Hex(text)
+  const expected = sha256Hex(signingText(receipt))
   throw new ApiError(
     'signature_invalid',
     `${who}_signature does not match the receipt, whose signing text has SHA-256 ${expected}`,

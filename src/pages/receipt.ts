@@ -154,7 +154,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
               state: 'yes',
               title: 'Nobody changed it',
               result: 'SHA-256',
-              text: inline`The id is the hash of the content: ${code(id)}.`,
+              text: inline`The id is the hash of the receipt: ${code(id)}.`,
             } as const,
             signatureStep(receipt, issuer),
             paymentStep(receipt, issuer),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { receiptId, signingText } from '../../src/auth/messages.ts'
+import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 import { verifyScore } from '../../src/client/verify-score.ts'
 import { acceptedReceipt, receiptDetail, receiptList } from '../../src/contract/schemas/receipt.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
@@ -159,7 +160,15 @@ describe('a platform-issued receipt', () => {
     const platform_signature = platformKey.sign(signingText({ ...receipt, ...rest }))
     const body = await submission(alice, { ...receipt, platform_signature }, nowMs)
     const made = await post(body)
-    expect(made).toMatchObject({ status: 201, body: { receipt_id: receiptId(receipt) } })
+    const id = receiptId(receipt)
+    expect(made).toMatchObject({ status: 201, body: { receipt_id: id } })
+    // The receipt is published with all that the signature covers.
+    const { content } = receiptDetail.parse((await get(`${path}/${id}`)).body)
+    const keys = new Map([['example_board', platformKey.base64]])
+    expect((await verifyReceipt(content, keys, id)).checks).toMatchObject([
+      { what: 'receipt id', good: true },
+      { what: 'signature of the platform example_board', good: true },
+    ])
   })
 
   test('refuses a receipt of a platform that is unknown, revoked or not allowed for the rail', async () => {

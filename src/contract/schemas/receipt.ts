@@ -75,7 +75,11 @@ export type ReceiptLog = z.infer<typeof receiptLog>
 export const receiptDetail = named(
   'ReceiptDetail',
   receipt.extend({
-    content: z.record(z.string(), z.union([z.string(), z.number()])),
+    content: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .describe(
+        'What the issuer signed: the receipt. If the signature covers the whole submission, also `wallet`, `timestamp` and an empty `signature`, which the id does not cover.',
+      ),
     rep_delta: z
       .number()
       .describe('Reputation earned so far, in points, including adjustments and reversals.'),
