@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { isJsonObject } from '../../src/core/canonical-json.ts'
@@ -6,6 +6,8 @@ import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { UsageError, orUsageError } from './input.ts'
 import type { Input } from './input.ts'
+
+const inputPauseMs = 20
 
 /** Runs `work`, which reads the file. @throws UsageError */
 export function reading<T>(path: string, work: () => T): T {
@@ -19,7 +21,23 @@ export function reading<T>(path: string, work: () => T): T {
 
 /** @throws UsageError */
 export function readBytes(path: string): Buffer {
-  return reading(path, () => readFileSync(path === '-' ? 0 : path))
+  return reading(path, () => (path === '-' ? readStandardInput() : readFileSync(path)))
+}
+
+/** A pipe without data yet fails with EAGAIN if its other end made it non-blocking. */
+function readStandardInput(): Buffer {
+  const parts: Buffer[] = []
+  for (;;) {
+    const part = Buffer.alloc(64 * 1024)
+    try {
+      const length = readSync(0, part)
+      if (length === 0) return Buffer.concat(parts)
+      parts.push(part.subarray(0, length))
+    } catch (error) {
+      if (errorCode(error) !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, inputPauseMs)
+    }
+  }
 }
 
 export function fileExists(path: string): boolean {
