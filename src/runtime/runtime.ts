@@ -154,6 +154,9 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 /** The folder of package.json, above the source or the bundle. */
 export const packageRoot = ((): string => {
   let folder = import.meta.dirname
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
+  while (!existsSync(join(folder, 'package.json'))) {
+    if (folder === dirname(folder)) throw new Error(`no package.json above ${import.meta.dirname}`)
+    folder = dirname(folder)
+  }
   return folder
 })()
