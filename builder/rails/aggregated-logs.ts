@@ -1,6 +1,8 @@
-/** Reads the logs of a rail, from the end of the last poll to the settled head, and aggregates them by hour. */
+/**
+ * Reads the logs of a rail to the settled head and aggregates them by hour. The newest blocks are not stored, and the next
+ * poll reads them again.
+ */
 import type { Abi } from 'viem'
-import { z } from 'zod'
 
 import { chains } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
@@ -17,13 +19,15 @@ import type { PayoutHour } from './payout-hour.ts'
 import type { PayoutStream } from './payout-store.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout, ReduceOptions, Totals } from './payouts.ts'
+import { changeSince, keysOf, lastSettledBlock, logCursor, requireSameChain } from './read-again.ts'
+import type { LogCursor } from './read-again.ts'
 import { firstKeptHour } from './window.ts'
 import type { Window } from './window.ts'
 
-/** Payouts of a chunk by stream, and keys for later chunks to look up, such as paid ids. */
+/** Payouts of a chunk by stream, and keys for later chunks to look up, such as paid ids, each with its block. */
 export interface ChunkPayouts<Stream extends string> {
   readonly payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>
-  readonly remember?: readonly string[]
+  readonly remember?: ReadonlyMap<string, number>
   /** Answers of price feeds, for the evidence. */
   readonly prices?: readonly object[]
 }
@@ -47,6 +51,7 @@ export interface AggregatedLogs<Stream extends string> {
     Record<Stream, { buckets: readonly PayoutHour[]; lastPayoutAtMs: number | null }>
   >
   readonly evidence: readonly EvidencePointer[]
+  readonly notes: readonly string[]
 }
 
 export function monthOf<Stream extends string>(
@@ -59,26 +64,21 @@ export function monthOf<Stream extends string>(
 
 /** Computes the figures of a rail from the one stream that contains its payouts. */
 export function reduceStream<Stream extends string>(
-  { streams, evidence }: AggregatedLogs<Stream>,
+  { streams, evidence, notes: read }: AggregatedLogs<Stream>,
   name: Stream,
   window: Window,
-  options: Pick<ReduceOptions, 'notes' | 'groupOf'>,
+  { notes = [], ...options }: Partial<Pick<ReduceOptions, 'notes' | 'groupOf'>> = {},
 ): Measurement {
   const { buckets, lastPayoutAtMs } = streams[name]
-  return reducePayouts(buckets, window, { lastPayoutAtMs, evidence, ...options })
+  const all = [...notes, ...read]
+  return reducePayouts(buckets, window, { lastPayoutAtMs, evidence, notes: all, ...options })
 }
 
 const minChunkBlocks = 9_000
 const maxMemory = 20_000
 /** Maximum age of the newest block: an older one would present old figures as new. */
 const maxHeadAgeMs = 60 * minuteMs
-
-const cursorSchema = z.object({
-  block: z.int().min(0),
-  lastPayoutAtMs: z.number().nullable(),
-  memory: z.array(z.string()),
-})
-type LogStream = PayoutStream<z.infer<typeof cursorSchema>>
+type LogStream = PayoutStream<LogCursor>
 
 /**
  * Payouts that were read before a failure remain stored.
@@ -94,25 +94,40 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   const fromHour = firstKeptHour(ctx.window)
   const opened = new Map<Stream, LogStream>()
   for (const name of streams) {
-    opened.set(name, await ctx.payouts.open(name, fromHour, cursorSchema))
+    opened.set(name, await ctx.payouts.open(name, fromHour, logCursor))
   }
-  const remembered = new Set(opened.get(streams[0])?.cursor()?.memory)
-  await ctx.evidence.list('memory', () => [...remembered])
+  const before = opened.get(streams[0])?.cursor() ?? null
+  if (before !== null) {
+    await requireSameChain(reader, before, async () => {
+      for (const stream of opened.values()) {
+        stream.forget()
+        await stream.save({ block: 0, hash: null, newest: null, memory: [] })
+      }
+    })
+  }
+  /** The block of each key. */
+  const remembered = new Map(before?.memory.map((key) => [key, before.block]))
+  await ctx.evidence.list('memory', () => [...remembered.keys()])
   const fromBlock = await firstUnreadBlock(ctx, reader, [...opened.values()], head)
+  const lastStored = Math.max(before?.block ?? 0, await lastSettledBlock(reader, head))
+  const newest = new Map<LogStream, Payout[]>([...opened.values()].map((stream) => [stream, []]))
   const logsPerContract = new Map<string, number>(
     filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
   )
 
-  async function save(block: number): Promise<void> {
+  async function save(doneTo: number, read: Pick<LogCursor, 'hash' | 'newest'>): Promise<void> {
+    const block = Math.min(doneTo, lastStored)
     for (const [name, stream] of opened) {
-      if ((stream.cursor()?.block ?? -1) >= block) continue
-      const memory = name === streams[0] ? [...remembered].slice(-maxMemory) : []
-      await stream.save({ block, memory })
+      if ((stream.cursor()?.block ?? -1) > block) continue
+      const keys = [...remembered].flatMap(([key, of]) => (of <= block ? [key] : []))
+      const memory = name === streams[0] ? keys.slice(-maxMemory) : []
+      await stream.save({ block, memory, ...read })
     }
   }
 
   const saveProgress = await backfillOf(ctx, reader, fromBlock, head)
   if (fromBlock <= head) await reader.blockTime(fromBlock)
+  const again: Payout[] = []
   let doneTo = fromBlock - 1
   try {
     await readLogs({
@@ -124,7 +139,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       chunkBlocks: request.chunkBlocks ?? Math.max(minChunkBlocks, usdcChunkBlocks(chain)),
       signal: ctx.signal,
       onChunk: async (chunk) => {
-        const answer = await request.toPayouts(chunk, reader, remembered)
+        const answer = await request.toPayouts(chunk, reader, new Set(remembered.keys()))
         const { payouts, remember = [], prices = [] } = answer
         // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
         const added: [LogStream, readonly Payout[]][] = []
@@ -141,11 +156,17 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         const range = { fromBlock: first, toBlock: chunk.toBlock }
         if (first <= chunk.toBlock)
           await ctx.evidence.addChunk({ reader, filters, ...range, payouts: all, prices })
-        for (const [stream, unread] of added) stream.add(unread)
-        for (const id of remember) remembered.add(id)
+        for (const [stream, unread] of added) {
+          stream.add(unread.filter(({ block }) => block <= lastStored))
+          newest.get(stream)?.push(...unread.filter(({ block }) => block > lastStored))
+        }
+        for (const [key, block] of remember) {
+          if (!remembered.has(key)) remembered.set(key, block)
+        }
+        again.push(...all.filter(({ block }) => block <= (before?.newest?.to ?? 0)))
         for (const { address } of chunk.logs) addTo(logsPerContract, address, 1)
         // Saved after each chunk, since rate-limited nodes answer only a few of them per poll.
-        await save(chunk.toBlock)
+        await save(chunk.toBlock, { hash: null, newest: null })
         doneTo = chunk.toBlock
         await saveProgress?.(doneTo)
         if (doneTo < head && ctx.isTurnOver()) throw new UnfinishedRead('other rails are waiting')
@@ -156,7 +177,11 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     const goesOn = error instanceof ChainError && error.isTransient && doneTo >= fromBlock
     throw goesOn && saveProgress !== null ? new UnfinishedRead(error.message) : error
   }
-  await save(head)
+  await reader.blockTime(lastStored)
+  await save(lastStored, {
+    hash: reader.knownHash(lastStored),
+    newest: { to: head, logs: [...keysOf([...newest.values()].flat())] },
+  })
   await ctx.backfill.save(null)
 
   const evidence = [...logsPerContract].map(([contract, logs]): EvidencePointer => ({
@@ -167,11 +192,16 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     to_block: head,
     logs,
   }))
-  const aggregated = [...opened].map(([name, stream]) => {
-    return [name, { buckets: stream.hours(), lastPayoutAtMs: stream.lastPayoutAtMs() }]
-  })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all streams were opened
-  return { streams: Object.fromEntries(aggregated) as AggregatedLogs<Stream>['streams'], evidence }
+  const aggregated = [...opened].map(([name, stream]) => [
+    name,
+    stream.with(newest.get(stream) ?? []),
+  ])
+  return {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all streams were opened
+    streams: Object.fromEntries(aggregated) as AggregatedLogs<Stream>['streams'],
+    evidence,
+    notes: changeSince(before, fromBlock, again),
+  }
 }
 
 async function freshHead(reader: ChainReader, pollMs: number): Promise<number> {

@@ -63,7 +63,10 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
       }),
     reduce: (aggregated, window) => {
       const { count, payers } = monthOf(aggregated, 'registrations', window)
-      const notes = [`${count} agents registered by ${payers.size} owners in 30 days.`]
+      const notes = [
+        `${count} agents registered by ${payers.size} owners in 30 days.`,
+        ...aggregated.notes,
+      ]
       const { buckets } = aggregated.streams.feedback
       const { evidence } = aggregated
       return reducePayouts(buckets, window, { lastPayoutAtMs: null, notes, evidence })

@@ -20,11 +20,16 @@ export const commerceEvents = parseAbi([
 /** The client of each funded job by its id, since a payment names only the provider; `remember` is for later chunks. */
 export function clientsOf(
   memory: ReadonlySet<string>,
-  funded: readonly { readonly jobId: bigint; readonly client: Address }[],
+  funded: readonly {
+    readonly block: number
+    readonly args: { readonly jobId: bigint; readonly client: Address }
+  }[],
 ) {
-  const remember = funded.map(({ jobId, client }) => `${jobId} ${client.toLowerCase()}`)
+  const remember = new Map(
+    funded.map(({ block, args }) => [`${args.jobId} ${args.client.toLowerCase()}`, block]),
+  )
   const clients = new Map(
-    [...memory, ...remember].map((entry) => {
+    [...memory, ...remember.keys()].map((entry) => {
       const [jobId = '', client = ''] = entry.split(' ')
       return [jobId, client]
     }),
@@ -38,7 +43,9 @@ function chunkPayouts(
 ): ChunkPayouts<'payments'> {
   const { clients, remember } = clientsOf(
     memory,
-    logs.flatMap(({ event }) => (event.eventName === 'JobFunded' ? [event.args] : [])),
+    logs.flatMap(({ event, block }) =>
+      event.eventName === 'JobFunded' ? [{ block, args: event.args }] : [],
+    ),
   )
   const payments = logs.flatMap((log) => {
     const { eventName, args } = log.event
@@ -71,5 +78,5 @@ export const erc8183Bnb = defineRail({
       filters: [{ addresses: [commerce], topics: [selectors(commerceEvents)] }],
       toPayouts: async (chunk, _, memory) => await Promise.resolve(chunkPayouts(chunk, memory)),
     }),
-  reduce: (aggregated, window) => reduceStream(aggregated, 'payments', window, { notes: [] }),
+  reduce: (aggregated, window) => reduceStream(aggregated, 'payments', window),
 })

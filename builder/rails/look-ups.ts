@@ -26,6 +26,7 @@ import type { LookBack, LookUpSide } from './look-up-state.ts'
 import type { PayoutHour } from './payout-hour.ts'
 import type { PayoutStore } from './payout-store.ts'
 import { pairDaysOf } from './rail-facts.ts'
+import { rereadMs } from './read-again.ts'
 import type { Window } from './window.ts'
 
 const testsPerPoll = 20
@@ -93,7 +94,8 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   const blockMs = chains[chain].blockSeconds * secondMs
   const timeOf = (block: number) => endMs - (head - block) * blockMs
   const stream = await ctx.payouts.open('look_ups', hourOf(endMs - transfersKeptMs), lookUpCursor)
-  const state = beginLookUps(stream.cursor(), head, endMs)
+  const settled = Math.max(0, head - Math.ceil(rereadMs / blockMs))
+  const state = beginLookUps(stream.cursor(), settled, endMs)
   const save = async () => await stream.save(state)
   const transfers = () => transferDaysOf(stream.hours(), facts)
   const payments = sumFlows(
@@ -140,7 +142,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   async function follow(): Promise<void> {
     const [into, outOf] = [Object.keys(state.payers), Object.keys(state.payees)]
     const size = usdcChunkBlocks(chain)
-    const to = state.block + Math.floor((head - state.block) / size) * size
+    const to = state.block + Math.floor((settled - state.block) / size) * size
     const filters = transferFilters(chain, { into, outOf })
     let left = followRequestsPerPoll
     const isEnough = () => left <= 0 || ctx.isTurnOver()

@@ -176,7 +176,7 @@ function olasOn(place: OlasPlace): AnyRailAdapter {
           activity30d: Number(deliveries.keptUnits),
           lastPayoutAtMs: aggregated.streams.withdrawals.lastPayoutAtMs,
         },
-        notes: unpricedNotes(aggregated, window),
+        notes: [...unpricedNotes(aggregated, window), ...aggregated.notes],
         evidence: aggregated.evidence,
       }
     },

@@ -61,7 +61,7 @@ async function chunkPayouts(
     }
   })
   const transfers = chunk.logs.filter(({ event }) => event.eventName === 'Transfer')
-  const paid = new Set<string>()
+  const paid = new Map<string, number>()
   const payments: Payout[] = []
   const created: Payout[] = []
   for (const log of chunk.logs) {
@@ -76,12 +76,12 @@ async function chunkPayouts(
     if (pact === undefined || paid.has(id) || memory.has(id)) continue
     const units = takeTransfer(transfers, log.txHash, pact.recipient)
     if (units === null) continue
-    paid.add(id)
+    paid.set(id, log.block)
     const removedBy = pact.creator === pact.recipient ? 'self_dealing' : null
     const value = { units, microUsdc: null, removedBy }
     payments.push(payoutAt(log, pact.creator, pact.recipient, value))
   }
-  return { payouts: { payments, created }, remember: [...paid] }
+  return { payouts: { payments, created }, remember: paid }
 }
 
 export const pact = defineRail({

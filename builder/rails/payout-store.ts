@@ -78,7 +78,27 @@ async function openStream<Cursor extends StreamCursor>(
       cursor = saved
       changed.clear()
     },
-    hours: (): readonly PayoutHour[] => [...hours.values()].toSorted((a, b) => a.hour - b.hour),
-    lastPayoutAtMs: () => lastPayoutAtMs,
+    hours: (): readonly PayoutHour[] => sorted(hours),
+    /** The hours with further payouts, which are not stored. */
+    with: (payouts: readonly Payout[]) => {
+      const added = aggregatePayouts([...hours.values()], payouts)
+      const all = new Map([...hours, ...added.map((bucket) => [bucket.hour, bucket] as const)])
+      const newestMs = added.reduce(
+        (last, bucket) => laterTime(last, bucket.lastPayoutAtMs),
+        lastPayoutAtMs,
+      )
+      return { buckets: sorted(all), lastPayoutAtMs: newestMs }
+    },
+    /** Empties the hours with the next save. */
+    forget: () => {
+      for (const hour of hours.keys()) {
+        hours.set(hour, emptyHour(hour))
+        changed.add(hour)
+      }
+    },
   }
+}
+
+function sorted(hours: ReadonlyMap<number, PayoutHour>): readonly PayoutHour[] {
+  return [...hours.values()].toSorted((a, b) => a.hour - b.hour)
 }

@@ -203,7 +203,9 @@ async function chunkPayouts(
 ): Promise<ChunkPayouts<Stream>> {
   const { clients, remember } = clientsOf(
     memory,
-    logs.flatMap(({ event }) => (event.eventName === 'JobFunded' ? [event.args] : [])),
+    logs.flatMap(({ event, block }) =>
+      event.eventName === 'JobFunded' ? [{ block, args: event.args }] : [],
+    ),
   )
   const entries = await mapConcurrent(
     logs,
@@ -270,7 +272,7 @@ export const virtualsAcp = defineRail({
     return reducePayouts([...payments.buckets, ...current.buckets], window, {
       lastPayoutAtMs: laterTime(payments.lastPayoutAtMs, current.lastPayoutAtMs),
       evidence: aggregated.evidence,
-      notes,
+      notes: [...notes, ...aggregated.notes],
     })
   },
 })

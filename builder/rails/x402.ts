@@ -159,7 +159,7 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
         'facilitators in the list of x402scan (between_facilitators); the payer is a seller of the same operator (same_operator); neither an ' +
         'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
         'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
-        'lists it most. Payments before the poll that first found a wallet listed are not counted. ' +
+        'lists it most. Payments more than half an hour before the poll that first found a wallet listed are not counted. ' +
         'Windows are whole hours.',
     },
     hosts: [bazaarHost],

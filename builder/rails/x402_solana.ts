@@ -99,8 +99,7 @@ export const x402Solana = defineRail({
       logs: transactions,
     }
     return {
-      buckets: stream.hours(),
-      lastPayoutAtMs: stream.lastPayoutAtMs(),
+      ...stream.with([]),
       pointers: transactions === 0 ? [] : [logs],
     }
   },

@@ -24,7 +24,14 @@ export async function readTurnAgain(
   const cursor = { block: first.from.number - 1, lastPayoutAtMs: null, memory }
   const payouts: Payout[] = []
   const nothing = () => Promise.resolve()
-  const stream = { add: nothing, save: nothing, hours: () => [], lastPayoutAtMs: () => null }
+  const none = { buckets: [], lastPayoutAtMs: null }
+  const stream = {
+    add: () => undefined,
+    save: nothing,
+    hours: () => [],
+    with: () => none,
+    forget: () => undefined,
+  }
   const refuse = (): never => {
     throw new UsageError(`${adapter.rail} is not read from logs alone`)
   }

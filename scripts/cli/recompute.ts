@@ -52,11 +52,15 @@ function addTo(sums: Sums, pair: string, units: string, microUsdc: number | null
   sums.set(pair, sum)
 }
 
+const blockOf = (line: string): number => Number(line.split(',', 1)[0])
+
 /** Log lines have no price, so the amounts of pairs with new payments are omitted. */
 function sumLines(sums: Sums, renewed: ReadonlySet<string>): readonly string[] {
-  const lines = [...sums].map(([pair, { units, microUsdc }]) =>
-    renewed.has(pair) ? `${pair}: ${units}` : `${pair}: ${units} for ${microUsdc}`,
-  )
+  const lines = [...sums].flatMap(([pair, { units, microUsdc }]) => {
+    if (!renewed.has(pair)) return `${pair}: ${units} for ${microUsdc}`
+    // A payment that is gone leaves no pair.
+    return units === 0n ? [] : `${pair}: ${units}`
+  })
   return lines.sort()
 }
 
@@ -163,7 +167,14 @@ export const recompute: Command = {
       const sums = sumsOf(reading)
       const added = sumsOf(await valueOf(before?.buckets ?? undefined), firstKeptHour(window))
       const isOld = Date.parse(polls[0]?.polled_at ?? '') - window.endMs > rowsKeptMs
-      const isLong = logs.some((one) => one.rows === null && !readHere.has(one.rows_digest))
+      const firstBlock = Math.min(...logs.map(({ from }) => from.number))
+      // These blocks were read again.
+      const replaced = (before === null ? [] : logsOf(before)).filter(
+        ({ to }) => to.number >= firstBlock,
+      )
+      const isUnread = (one: evidence.LogInput) =>
+        one.rows === null && !readHere.has(one.rows_digest)
+      const isLong = [...replaced, ...logs].some(isUnread)
       // The aggregates no longer contain the first hours of such a reading.
       const isSlow = logs.some((one) => window.endMs - Date.parse(one.at) > dayMs)
       if (sums !== null && (isOld || isLong || isSlow)) {
@@ -173,18 +184,33 @@ export const recompute: Command = {
       } else if (sums !== null) {
         const expected: Sums = added ?? new Map()
         const renewed = new Set<string>()
-        for (const { rows, rows_digest: published } of logs) {
-          const stored = readHere.get(published) ?? (await valueOf(rows ?? undefined))
-          const lines = z.array(z.string()).parse(stored)
-          if (evidence.digestOf(lines.join('\n')) !== published)
-            checks.push(check('rows', false, '', `${rows} does not have the digest ${published}`))
+        const linesOfAll = async (inputs: readonly evidence.LogInput[]) => {
+          let all: readonly string[] = []
+          for (const { from, to, rows, rows_digest: published } of inputs) {
+            const stored = readHere.get(published) ?? (await valueOf(rows ?? undefined))
+            const lines = z.array(z.string()).parse(stored)
+            if (evidence.digestOf(lines.join('\n')) !== published)
+              checks.push(check('rows', false, '', `${rows} does not have the digest ${published}`))
+            const isOlder = (line: string) =>
+              blockOf(line) < from.number || blockOf(line) > to.number
+            all = [...all.filter(isOlder), ...lines]
+          }
+          return all
+        }
+        const addAll = (lines: readonly string[], sign: '' | '-') => {
           for (const line of lines) {
             const [, , , payer = '', payee = '', units = '', removedBy] = line.split(',')
             if (removedBy !== '') continue
-            addTo(expected, `${payer} ${payee}`, units, null)
+            addTo(expected, `${payer} ${payee}`, `${sign}${units}`, null)
             renewed.add(`${payer} ${payee}`)
           }
         }
+        const again = await linesOfAll(replaced)
+        addAll(
+          again.filter((line) => blockOf(line) >= firstBlock),
+          '-',
+        )
+        addAll(await linesOfAll(logs), '')
         compare('aggregates', sumLines(sums, renewed), sumLines(expected, renewed))
       }
     }

@@ -6,8 +6,7 @@ import { selectors } from '../../../builder/chain/logs.ts'
 import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import { aggregateLogs } from '../../../builder/rails/aggregated-logs.ts'
 import { collectEvidence } from '../../../builder/rails/evidence.ts'
-import { totalsOf } from '../../../builder/rails/payouts.ts'
-import type { Payout } from '../../../builder/rails/payouts.ts'
+import { payoutAt, totalsOf } from '../../../builder/rails/payouts.ts'
 import { unpack } from '../../../src/core/evidence.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
 import { findEvidence } from '../../../src/db/evidence.ts'
@@ -25,11 +24,12 @@ const payments = 90
 const agoMs = (at: number): number => (payments + 1 - at) * 7 * hourMs + 11 * minuteMs
 const total = (payments * (payments + 1)) / 2
 
+const paid = (to: number, units: number) =>
+  logOf(contract, events, 'Paid', { to: wallet(to), amount: BigInt(units) })
+
 const chain = useRailChain('base', [contract], async (anvil) => {
   for (let at = 1; at <= payments; at += 1) {
-    await anvil.block(endMs - agoMs(at), [
-      logOf(contract, events, 'Paid', { to: wallet(at), amount: BigInt(at) }),
-    ])
+    await anvil.block(endMs - agoMs(at), [paid(at, at)])
   }
 })
 
@@ -48,19 +48,23 @@ async function read(ctx: AdapterContext, chunkBlocks = 2) {
     filters: [{ addresses: [contract], topics: [selectors(events)] }],
     chunkBlocks,
     toPayouts: async ({ logs, fromBlock }) => {
-      const payouts = logs.map(({ event: { args }, atMs, block }): Payout => {
-        const payee = args.to.toLowerCase()
-        return { atMs, block, payer: null, payee, units: args.amount }
+      const payouts = logs.map((log) => {
+        const { to, amount } = log.event.args
+        return payoutAt(log, null, to, { units: amount })
       })
       await Promise.resolve()
-      return { payouts: { one: payouts, two: payouts }, remember: [`chunk ${fromBlock}`] }
+      return {
+        payouts: { one: payouts, two: payouts },
+        remember: new Map([[`chunk ${fromBlock}`, fromBlock]]),
+      }
     },
   })
   const [one, two] = [aggregated.streams.one, aggregated.streams.two]
   const sums = [one, two].map(
-    ({ buckets }) => totalsOf(buckets, ctx.window.start30dMs, endMs).keptUnits,
+    ({ buckets }) => totalsOf(buckets, ctx.window.start30dMs, ctx.window.endMs).keptUnits,
   )
-  return { sums, lastPayoutAtMs: one.lastPayoutAtMs, evidence: aggregated.evidence }
+  const { evidence, notes } = aggregated
+  return { sums, lastPayoutAtMs: one.lastPayoutAtMs, evidence, notes }
 }
 
 describe('aggregated logs', () => {
@@ -156,6 +160,76 @@ describe('aggregated logs', () => {
       remembered.push(await valueOf(z.object({ memory: z.string() }).parse(lists).memory))
     }
     expect(remembered).toEqual([[], ['chunk 1']])
+  })
+
+  describe('newest blocks', () => {
+    const lateMs = endMs + hourMs
+    const pay = async (units: number, settledMs: number) => {
+      await chain.anvil().block(lateMs, [paid(1, units)])
+      await chain.settle(settledMs)
+    }
+    const changed = (missed: number, gone: number): unknown =>
+      expect.stringContaining(`did not find: ${missed}. Events that are gone: ${gone}.`)
+
+    async function polls() {
+      const database = await tempDatabase()
+      return async (atMs: number, rpcUrl = chain.anvil().url) => {
+        const ctx = await contextOf({ database, endMs: atMs, rpcUrl })
+        const { sums, notes } = await read(ctx, 100)
+        expect(sums[1]).toBe(sums[0])
+        return { more: Number(sums[0]) - total, notes }
+      }
+    }
+
+    test('the logs of 100 blocks that a node hides for one poll are in the next poll', async () => {
+      await chain.undone(async () => {
+        const poll = await polls()
+        await pay(1000, lateMs + 2 * minuteMs)
+        const list = z.array(z.looseObject({ blockNumber: z.string() }))
+        const { url } = await proxyDuringTest(chain.anvil().url, {
+          change: (request, answer) => {
+            if (request.method !== 'eth_getLogs') return answer
+            const { result, ...rest } = z
+              .looseObject({ result: z.unknown() })
+              .parse(JSON.parse(answer))
+            const shown = list
+              .parse(result)
+              .filter(({ blockNumber }) => Number(blockNumber) <= payments + 1)
+            return JSON.stringify({ ...rest, result: shown })
+          },
+        })
+        expect(await poll(lateMs + 2 * minuteMs, url)).toEqual({ more: 0, notes: [] })
+        await chain.settle(lateMs + 20 * minuteMs)
+        expect(await poll(lateMs + 20 * minuteMs)).toEqual({ more: 1000, notes: [changed(1, 0)] })
+        await chain.settle(lateMs + 2 * hourMs)
+        expect(await poll(lateMs + 2 * hourMs)).toEqual({ more: 1000, notes: [] })
+      })
+    })
+
+    test('payments of reorganised blocks are replaced in the next poll', async () => {
+      const poll = await polls()
+      await chain.undone(async () => {
+        await pay(1000, lateMs + 2 * minuteMs)
+        expect(await poll(lateMs + 2 * minuteMs)).toEqual({ more: 1000, notes: [] })
+      })
+      await chain.undone(async () => {
+        await pay(7, lateMs + 20 * minuteMs)
+        expect(await poll(lateMs + 20 * minuteMs)).toEqual({ more: 7, notes: [changed(1, 1)] })
+      })
+    })
+
+    test('a poll fails once blocks before those are reorganised, and the next reads the whole window', async () => {
+      const poll = await polls()
+      await chain.undone(async () => {
+        await pay(1000, lateMs + hourMs)
+        expect((await poll(lateMs + hourMs)).more).toBe(1000)
+      })
+      await chain.undone(async () => {
+        await pay(7, lateMs + hourMs)
+        await expect(poll(lateMs + hourMs)).rejects.toThrow('was replaced after it was read')
+        expect(await poll(lateMs + hourMs)).toEqual({ more: 7, notes: [] })
+      })
+    })
   })
 
   test('aggregated logs are refused from a node that is behind', async () => {
