@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
-import { receiptOfSubmission } from '../../src/auth/verify-receipt.ts'
 import { logOverHttp } from '../../src/client/client.ts'
 import { createLogAudit } from '../../src/client/log-audit.ts'
 import { revocationChecks } from '../../src/client/log-subject.ts'
@@ -137,7 +136,8 @@ export async function pollInLog(
 
 interface LoggedReceipt {
   readonly id: string
-  readonly receipt: JsonObject
+  /** What its signature covers. */
+  readonly content: JsonObject
   /** A revoked key counts for receipts before its revocation. */
   readonly platforms: readonly Pick<ListedPlatform, 'platform' | 'revoked_index'>[]
 }
@@ -146,9 +146,9 @@ interface LoggedReceipt {
 export async function receiptInLog(
   session: Session,
   input: Input,
-  { id, receipt, platforms }: LoggedReceipt,
+  { id, content, platforms }: LoggedReceipt,
 ): Promise<readonly Check[]> {
-  const sha256 = sha256Hex(canonicalize(receiptOfSubmission(receipt)))
+  const sha256 = sha256Hex(canonicalize(content))
   return await logChecks(session, input, async (log, note) => {
     const url = `${siteUrlOf(session.ledger)}${apiPrefix}/receipts/${id}/proof`
     const proof = await readIfFound(session, url)
@@ -162,6 +162,6 @@ export async function receiptInLog(
     if (!isProven) throw new LogError('proof', 'the receipt is not in the log yet')
     const text = Buffer.from(proof).toString('utf8')
     const { index } = await log.prove(text, { kind: 'receipt', id, sha256 }, note)
-    for (const one of revocationChecks(platforms, receipt['platform'], index)) note(one)
+    for (const one of revocationChecks(platforms, content['platform'], index)) note(one)
   })
 }

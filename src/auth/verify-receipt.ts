@@ -1,3 +1,4 @@
+import { receiptOfSubmission } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
@@ -6,29 +7,23 @@ import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
 import { publicKeyOrNull } from './signing-key.ts'
 
-const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
-
-export function receiptOfSubmission(submission: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
-  )
-}
-
 /** Base64 public keys by platform slug. A platform may have several keys. */
 export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
 export interface ReceiptVerification {
   readonly receiptId: string
   readonly kind: 'platform' | 'signed' | 'unsigned'
+  /** What the signature covers, as the ledger publishes it. */
+  readonly content: JsonObject
   readonly checks: readonly Check[]
 }
 
 /** Checks id and signature of a receipt, alone or in a submission. Only the chain proves its payment. */
-export async function verifyReceipt(
+export function verifyReceipt(
   submission: JsonObject,
   platforms: PlatformKeys,
   expectedId: string | null = null,
-): Promise<ReceiptVerification> {
+): ReceiptVerification {
   const receipt = receiptOfSubmission(submission)
   const id = receiptId(receipt)
   const checks: Check[] = []
@@ -38,28 +33,32 @@ export async function verifyReceipt(
   const kind = kindOf(receipt)
   if (kind === 'unsigned') {
     const detail = 'neither worker_signature nor platform_signature is present'
-    return { receiptId: id, kind, checks: [...checks, { what: 'signature', good: false, detail }] }
+    checks.push({ what: 'signature', good: false, detail })
+    return { receiptId: id, kind, content: receipt, checks }
   }
   // The signature covers the receipt or the whole submission.
-  const texts = [signingText(receipt), signingText(submission)]
+  const hasRequest = submission['signature'] !== undefined
+  const contents = [receipt, hasRequest ? { ...submission, signature: '' } : submission]
+  let content = receipt
+  const checkSigned = ({ signed, ...verdict }: SignatureCheck) => {
+    content = signed ?? content
+    checks.push(verdict)
+  }
   if (kind === 'signed') {
-    checks.push(
-      await checkSignature(texts, receipt['worker_signature'], receipt['public_key'], 'worker'),
+    checkSigned(
+      checkSignature(contents, receipt['worker_signature'], receipt['public_key'], 'worker'),
     )
     checks.push(...checkWalletKey(receipt))
   } else {
     const platform = typeof receipt['platform'] === 'string' ? receipt['platform'] : ''
     const keys = [platforms.get(platform) ?? []].flat()
-    const found = await Promise.all(
-      (keys.length === 0 ? [undefined] : keys).map((key) =>
-        checkSignature(texts, receipt['platform_signature'], key, `platform ${platform}`),
-      ),
+    const found = (keys.length === 0 ? [undefined] : keys).map((key) =>
+      checkSignature(contents, receipt['platform_signature'], key, `platform ${platform}`),
     )
-    checks.push(
-      ...[found.find(({ good }) => good) ?? found[0]].filter((verdict) => verdict !== undefined),
-    )
+    const best = found.find(({ good }) => good) ?? found[0]
+    if (best !== undefined) checkSigned(best)
   }
-  return { receiptId: id, kind, checks }
+  return { receiptId: id, kind, content, checks }
 }
 
 function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {
@@ -67,12 +66,16 @@ function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {
   return receipt['worker_signature'] === undefined ? 'unsigned' : 'signed'
 }
 
-async function checkSignature(
-  texts: readonly string[],
+interface SignatureCheck extends Check {
+  readonly signed?: JsonObject
+}
+
+function checkSignature(
+  contents: readonly JsonObject[],
   signature: JsonValue | undefined,
   key: JsonValue | undefined,
   signedBy: string,
-): Promise<Check> {
+): SignatureCheck {
   const what = `signature of the ${signedBy}`
   const publicKey = publicKeyOf(key)
   if (publicKey === null) return { what, good: false, detail: 'its public key is unknown' }
@@ -80,10 +83,10 @@ async function checkSignature(
   if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
     return { what, good: false, detail: 'must be ed25519: and base64 of 64 bytes' }
   }
-  for (const text of texts) {
-    const verdict = verifyEd25519(text, Buffer.from(base64, 'base64'), publicKey)
-    if (verdict.valid)
-      return { what, good: true, detail: `by ${Buffer.from(publicKey).toString('base64')}` }
+  for (const signed of contents) {
+    const { valid } = verifyEd25519(signingText(signed), Buffer.from(base64, 'base64'), publicKey)
+    const detail = `by ${Buffer.from(publicKey).toString('base64')}`
+    if (valid) return { what, good: true, detail, signed }
   }
   return { what, good: false, detail: 'the content differs from the signed content' }
 }

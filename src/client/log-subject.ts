@@ -2,7 +2,12 @@
 import { sha256 } from '@noble/hashes/sha2'
 import { z } from 'zod'
 
-import { canonicalize, isJsonObject, zeroSignatureFields } from '../core/canonical-json.ts'
+import {
+  canonicalize,
+  isJsonObject,
+  receiptOfSubmission,
+  zeroSignatureFields,
+} from '../core/canonical-json.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
@@ -59,7 +64,7 @@ export async function verifyInLog(subject: Uint8Array, site: Site): Promise<read
     if (text.startsWith('c2sp.org/tlog-proof@v1\n')) await log.prove(text, {}, note)
     else if (receipt === null) await verifyDocument(subject, { site, log, note })
     else {
-      const id = `rcp_${sha256Hex(canonicalize(zeroSignatureFields(receipt)))}`
+      const id = `rcp_${sha256Hex(canonicalize(zeroSignatureFields(receiptOfSubmission(receipt))))}`
       note(check('receipt', true, `its content has the id ${id}`))
       const proof = textOf(await required(site, `/api/v1/receipts/${id}/proof`))
       const expected = { kind: 'receipt', id, sha256: sha256Hex(canonicalize(receipt)) } as const

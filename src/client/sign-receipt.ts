@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 import { signingText } from '../auth/messages.ts'
-import { receiptOfSubmission } from '../auth/verify-receipt.ts'
 import { describeIssues } from '../contract/issue-text.ts'
 import { platformReceiptBody, signedReceiptBody } from '../contract/schemas/receipt.ts'
+import { receiptOfSubmission } from '../core/canonical-json.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { CallError } from './errors.ts'
 import type { ReceiptKey } from './signers.ts'

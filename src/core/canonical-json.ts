@@ -40,6 +40,15 @@ export function zeroSignatureFields<T extends object>(value: T): T {
   return copy
 }
 
+const submissionFields: readonly string[] = ['wallet', 'timestamp', 'signature']
+
+/** The part of a submission that the id of the receipt covers. */
+export function receiptOfSubmission(submission: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(submission).filter(([name]) => !submissionFields.includes(name)),
+  )
+}
+
 export function canonicalNumber(value: number): string {
   if (!Number.isFinite(value)) throw new CanonicalJsonError(`${value} has no JSON form`)
   return String(value)

@@ -67,7 +67,7 @@ async function verifyStored(deps: ActionDeps, id: string) {
     exchange.public_key,
     ...(exchange.retired ?? []).map((key) => key.public_key),
   ])
-  const { kind, checks } = await verifyReceipt(content, keys, id)
+  const { kind, checks } = verifyReceipt(content, keys, id)
   return {
     receipt_id: id,
     kind,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 import { verifyEd25519 } from '../../src/auth/ed25519.ts'
-import { receiptId, sha256Hex } from '../../src/auth/messages.ts'
+import { receiptId, sha256Hex, signingText } from '../../src/auth/messages.ts'
 import { noteSigner } from '../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { verifyInLog } from '../../src/client/log-subject.ts'
@@ -20,6 +20,7 @@ import { execute, runCommand } from '../support/command-line.ts'
 import { handClock } from '../support/http-service.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { createTestLog, logSigner, serveTestLog, testEntries } from '../support/test-log.ts'
+import { ed25519Key } from '../support/wallets.ts'
 import { cosignerOf } from '../support/witness.ts'
 
 allowSlowTests('starts curl and openssl')
@@ -233,6 +234,34 @@ test('receipt verify --log checks the proof of the ledger', async () => {
   expect(await verifyReceipt(url, receiptText)).toContain('good  inclusion: 5 hashes')
   const other = receiptText.replace('ed25519:x', 'ed25519:z')
   expect(await verifyReceipt(url, other)).toContain('BAD   entry: entry 300 has the sha256')
+})
+
+test('the log contains a receipt with all that its signature covers', async () => {
+  const key = ed25519Key('worker')
+  const facts = { rail: 'x402', to_wallet: 'w.near', amount_usdc: 1, public_key: key.base64 }
+  const unsigned = {
+    ...facts,
+    worker_signature: '',
+    wallet: 'w.near',
+    timestamp: at,
+    signature: '',
+  }
+  const worker_signature = key.sign(signingText(unsigned))
+  const content = canonicalize({ ...unsigned, worker_signature })
+  const whole = receiptId({ ...facts, worker_signature })
+  const log = createTestLog()
+  await log.grow([{ v: 1, kind: 'receipt', at, id: whole, sha256: sha256Hex(content) }])
+  const proof = await log.prove(0)
+  const { url } = await serveTestLog(() => log, {
+    [`/api/v1/receipts/${whole}/proof`]: () => proof,
+  })
+  const submitted = content.replace('"signature":""', '"signature":"0xab"')
+  for (const text of [content, submitted]) {
+    const checked = await verifyReceipt(url, text)
+    expect(checked).toContain('good  signature of the worker')
+    expect(checked).toContain('good  inclusion')
+  }
+  expect(await verify(url, content)).toContain('good inclusion')
 })
 
 test('receipt verify --promise proves that a receipt was left out', async () => {
