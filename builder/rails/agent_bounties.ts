@@ -16,21 +16,32 @@ const settlements: ReadonlySet<string> = new Set(['bounty_settled', 'competition
 
 const ceilingUsdc = 10_000
 
-const eventShape = z.object({
-  tx_hash: z.string().min(1),
-  log_index: countField,
-  block_number: countField,
-  bounty_id: z.string().min(1),
-  kind: z.string(),
-  occurred_at: timeField,
-  /** Amounts in base units of USDC. */
-  data: z.object({
-    solver: z.string().nullish(),
-    solver_reward: countField.nullish(),
-    contributor: z.string().nullish(),
-    amount: countField.nullish(),
-  }),
-})
+const eventShape = z
+  .object({
+    tx_hash: z.string().min(1),
+    log_index: countField,
+    block_number: countField,
+    bounty_id: z.string().min(1),
+    kind: z.string(),
+    occurred_at: timeField,
+    /** Amounts in base units of USDC. */
+    data: z.object({
+      solver: z.string().nullish(),
+      solver_reward: countField.nullish(),
+      contributor: z.string().nullish(),
+      amount: countField.nullish(),
+    }),
+  })
+  .refine(
+    ({ kind, data }) =>
+      !settlements.has(kind) || (data.solver !== undefined && data.solver_reward !== undefined),
+    'is a settlement without solver and solver_reward',
+  )
+  .refine(
+    ({ kind, data }) =>
+      kind !== 'funding_added' || (data.contributor !== undefined && data.amount !== undefined),
+    'is a funding without contributor and amount',
+  )
 
 const events = z.array(eventShape)
 const feedShape = z.union([events, z.object({ events }).transform((feed) => feed.events)])

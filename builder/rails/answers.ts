@@ -7,6 +7,7 @@ import { parseTime } from '../../src/core/time.ts'
 import { displayAddress } from '../../src/outbound/http-address.ts'
 import { SourceError } from '../../src/outbound/http.ts'
 import type { HttpAnswer } from '../../src/outbound/http.ts'
+import { missingField } from './missing-field.ts'
 
 export const countField = z.int().min(0)
 
@@ -23,18 +24,18 @@ export const timeField = z.string().transform((text, check) => {
   return z.NEVER
 })
 
-/** @throws SourceError that names the first wrong field */
+/** @throws SourceError that names the first wrong field, or one that is missing in every item of a list */
 export function parseAnswer<Shape extends z.ZodType>(
   shape: Shape,
   answer: HttpAnswer,
 ): z.output<Shape> {
   const parsed = parseEarly(shape, answer.body)
-  if (parsed.success) return parsed.data
-  const issue = firstIssue(parsed.error.issues)
-  const field = issue?.path.map(String).join('.') ?? ''
-  throw new SourceError(
-    `${displayAddress(answer.url)}: ${field === '' ? 'the answer' : `field ${field}`}: ${issue?.message ?? 'unexpected shape'}`,
-  )
+  const issue = parsed.error === undefined ? undefined : firstIssue(parsed.error.issues)
+  const field = issue?.path.map(String).join('.') ?? missingField(shape, answer.body)
+  if (parsed.success && field === null) return parsed.data
+  const where = field === null || field === '' ? 'the answer' : `field ${field}`
+  const problem = parsed.success ? 'is missing in every item' : issue?.message
+  throw new SourceError(`${displayAddress(answer.url)}: ${where}: ${problem ?? 'unexpected shape'}`)
 }
 
 type Issue = z.core.$ZodIssue

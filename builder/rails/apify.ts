@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
 import { countReasons, countField, countText, parseAnswer } from './answers.ts'
+import { rareField } from './missing-field.ts'
 import { readPages } from './paged-list.ts'
 
 const host = 'https://api.apify.com'
@@ -15,7 +16,7 @@ const actorShape = z.object({
   name: z.string().min(1),
   stats: z.object({ totalUsers30Days: countField.nullish() }).nullish(),
   currentPricingInfo: z
-    .object({ pricingModel: z.string().nullish(), pricePerUnitUsd: z.number().nullish() })
+    .object({ pricingModel: z.string().nullish(), pricePerUnitUsd: rareField(z.number()) })
     .nullish(),
 })
 

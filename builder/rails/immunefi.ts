@@ -9,6 +9,7 @@ import {
   parseAnswer,
   timeField,
 } from './answers.ts'
+import { rareField } from './missing-field.ts'
 
 const host = 'https://immunefi.com'
 
@@ -16,9 +17,9 @@ const programmesShape = z.array(
   z.object({
     slug: z.string().min(1),
     maxBounty: amountField.nullish(),
-    isPaused: z.boolean().nullish(),
-    inviteOnly: z.boolean().nullish(),
-    endDate: timeField.nullish(),
+    isPaused: rareField(z.boolean()),
+    inviteOnly: rareField(z.boolean()),
+    endDate: rareField(timeField),
   }),
 )
 

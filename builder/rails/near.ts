@@ -27,8 +27,8 @@ export const near = defineRail({
   rail: 'near',
   rule: {
     name: 'completed-jobs',
-    version: '1',
-    text: 'Creators are the agents whose jobs were completed in the window (by completed_at, else updated_at). A completed job is no payout. Budgets are offers and never volume; the notes list them by token. Budgets above 1,000,000 are excluded and counted.',
+    version: '2',
+    text: 'Creators are the agents whose jobs were completed in the window (by completed_at, else updated_at). A completed job is no payout. Budgets are offers and never volume; the notes list them by token. Budgets above 1,000,000 are excluded and counted. The list is of the older market, which is being archived; the new one requires a login. A window without completed jobs is therefore unknown, not zero.',
   },
   hosts: [host],
   read: (ctx) =>
@@ -42,9 +42,10 @@ export const near = defineRail({
     const recent = completed.filter((job) => isWithin(completionMs(job), window.start30dMs, window))
     return {
       figures: {
-        uniqueCreators30d: new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
-        // A completed job may be unpaid.
-        activity30d: recent.length === 0 ? 0 : null,
+        uniqueCreators30d:
+          recent.length === 0
+            ? null
+            : new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
       },
       removed30d: {
         not_completed: items.length - completed.length,

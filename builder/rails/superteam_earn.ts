@@ -13,6 +13,7 @@ import {
   parseAnswer,
   timeField,
 } from './answers.ts'
+import { rareField } from './missing-field.ts'
 import { isWithin } from './window.ts'
 const host = 'https://superteam.fun'
 
@@ -40,10 +41,12 @@ const listingShape = z
   }))
 
 const winnersShape = z.array(
-  z.object({
-    user: z.object({ id: z.string().min(1) }).nullish(),
-    userId: z.string().nullish(),
-  }),
+  z
+    .object({
+      user: rareField(z.object({ id: z.string().min(1) })),
+      userId: rareField(z.string()),
+    })
+    .refine(({ user, userId }) => user !== undefined || userId !== undefined, 'names no winner'),
 )
 
 interface Listing extends z.output<typeof listingShape> {

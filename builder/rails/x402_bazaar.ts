@@ -4,6 +4,7 @@ import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import { countReasons, countText, noVolume, tally } from './answers.ts'
 import { bazaarHost, readResources } from './bazaar.ts'
+import { rareField } from './missing-field.ts'
 import testnetIds from './testnets.json' with { type: 'json' }
 
 /** Maximum price accepted as real: prices of ten billion dollars have been listed. */
@@ -26,14 +27,14 @@ const acceptShape = z.object({
   network: z.string().min(1),
   payTo: z.string().min(1),
   asset: z.string().nullish(),
-  amount: z.union([z.string(), z.number()]).nullish(),
-  maxAmountRequired: z.union([z.string(), z.number()]).nullish(),
+  amount: rareField(z.union([z.string(), z.number()])),
+  maxAmountRequired: rareField(z.union([z.string(), z.number()])),
 })
 
 const resourceShape = z.object({
   resource: z.string().min(1),
   accepts: z.array(acceptShape),
-  quality: z.object({ l30DaysTotalCalls: z.number().min(0).nullish() }).nullish(),
+  quality: rareField(z.object({ l30DaysTotalCalls: z.number().min(0).nullish() })),
 })
 
 type Accept = z.output<typeof acceptShape>

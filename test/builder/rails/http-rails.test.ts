@@ -92,6 +92,9 @@ const searchFigures: Figures = {
   activity30d: 10_000,
 }
 
+/** Older names of a field, which a source may stop sending. */
+const alternatives: ReadonlySet<string> = new Set(['maxAmountRequired'])
+
 const withoutWorkers = { uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 }
 const oneLess = { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 }
 const oneContestLess: Figures = {
@@ -153,7 +156,7 @@ const cases: Readonly<Record<string, RailCase>> = {
   },
   near: {
     normal: polled(creators(2)),
-    empty: polled({ ...creators(0), activity30d: 0 }),
+    empty: polled(unknownFigures),
     absurd: polled(creators(2), { absurd_budget: 1 }),
     negative: /field 1\.budget_amount: /,
   },
@@ -311,6 +314,36 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     expect(impossibleFigures(measurement.figures)).toEqual([])
     expect(JSON.stringify(measurement)).not.toContain(String.raw`\u0000`)
     expect(server.unmatched).toEqual([])
+  })
+
+  test(`a field that the source of ${rail} renames is an error, or changes no figure`, async () => {
+    const fixtures = fixturesOf(rail)
+    const names = new Set<string>()
+    JSON.stringify(
+      fixtures.map(({ answer }) => answer.body),
+      (name, value: unknown) => {
+        if (/^[A-Za-z_]/.test(name)) names.add(name)
+        return value
+      },
+    )
+    const poll = async (renamed: string) => {
+      const renaming = await startAnswering(({ path }) => {
+        const found = fixtures.find(({ request }) => request.path === path)
+        if (found === undefined) return undefined
+        const text = JSON.stringify(found.answer.body)
+        return { body: JSON.parse(text.replaceAll(`"${renamed}":`, '"another":')) }
+      })
+      const { measurement } = await adapterOf(rail)
+        .measure(await contextFor(rail, renaming))
+        .finally(() => void renaming.close())
+      return measurement.figures
+    }
+    const figures = await poll('')
+    for (const name of names) {
+      if (alternatives.has(name)) continue
+      const found = await poll(name).catch((error: unknown) => error)
+      if (!(found instanceof SourceError)) expect.soft([name, found]).toEqual([name, figures])
+    }
   })
 
   test(`${rail} has evidence with the source, the hash of the bytes and the number of items`, async () => {
