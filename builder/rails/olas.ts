@@ -21,7 +21,7 @@ import type { Window } from './window.ts'
 const trackerNames = ['native', 'usdc', 'olas', 'nvm'] as const
 const olasPlace = z.object({
   rail: z.string(),
-  chain: z.enum(['gnosis', 'base', 'polygon', 'optimism', 'arbitrum', 'celo']),
+  chain: z.enum(['gnosis', 'base', 'polygon', 'optimism', 'ethereum', 'arbitrum', 'celo']),
   coin: z.string(),
   /** Null if the coin is a dollar. */
   priceFeed: address.nullable(),
@@ -183,7 +183,7 @@ function olasOn(place: OlasPlace): AnyRailAdapter {
   })
 }
 
-/** The marketplaces on Gnosis, Base, Polygon, OP Mainnet, Arbitrum and Celo. */
+/** The marketplaces on Gnosis, Base, Polygon, OP Mainnet, Ethereum, Arbitrum and Celo. */
 export const olasRails: readonly AnyRailAdapter[] = z
   .array(olasPlace)
   .parse(places.marketplaces)

@@ -249,9 +249,9 @@ describe('a builder killed with SIGKILL', () => {
       expect(await builder.ended).toBe(0)
       await expectIntact(ledger)
       const events = await recordedEvents(ledger)
-      // Sixteen status changes, seven flags of rails and six of pacts.
-      expect(new Set(events).size).toBe(29)
-      expect(events).toHaveLength(29)
+      // Seventeen status changes, seven flags of rails and six of pacts.
+      expect(new Set(events).size).toBe(30)
+      expect(events).toHaveLength(30)
       ledger.remove()
     },
     timeoutMs,

@@ -138,6 +138,7 @@ const expected: Readonly<Record<string, Expected>> = {
   olas_optimism: quiet,
   olas_arbitrum: quiet,
   olas_celo: quiet,
+  olas_ethereum: quiet,
   mpp: quiet,
   erc8183_bnb: quiet,
 }

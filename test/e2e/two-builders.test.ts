@@ -73,8 +73,8 @@ describe('two builders on one ledger', () => {
     expect(await last.ended).toBe(0)
     await expectSound(ledger)
     const events = await recordedEvents(ledger)
-    expect(events).toHaveLength(29)
-    expect(new Set(events).size).toBe(29)
+    expect(events).toHaveLength(30)
+    expect(new Set(events).size).toBe(30)
     ledger.remove()
   })
 
