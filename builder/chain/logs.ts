@@ -74,7 +74,7 @@ export function walletFilters(
   return filters
 }
 
-/** @throws ChainError if even one block is too large, or half the range is refused for another reason */
+/** @throws ChainError if even one block is too large, or half the range fails for another reason that is not transient */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {
   const { chunkBlocks, toBlock, signal } = read
   let size = chunkBlocks

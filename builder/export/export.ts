@@ -40,7 +40,7 @@ export interface ExportOptions extends Omit<GatherOptions, 'memory'> {
 const dueMs = dayMs - hourMs / 2
 /** Limits the memory of a download. */
 const partBytes = 2 ** 19
-/** Of one statement of SQLite. */
+/** SQLite’s limit of parameters per statement. */
 const maxParameters = 32_766
 const databaseFile = 'ledger.sqlite'
 const headers = { 'content-type': 'application/octet-stream', 'cache-control': immutable }
@@ -123,7 +123,7 @@ async function writeTables(
       const definitions = columns.map(({ name, type }) => `"${name}" ${type}`).join()
       await database.exec(`create table "${table}" (${definitions}) strict`)
       const insert = `insert into "${table}" values`
-      const places = `(${columns.map(() => '?').join()})`
+      const placeholders = `(${columns.map(() => '?').join()})`
       const rowsPerInsert = Math.floor(maxParameters / columns.length)
       const file = `${table}.csv`
       counts.set(file, 0)
@@ -133,9 +133,9 @@ async function writeTables(
         const rows = group.map((row) => columns.map(({ name }) => cellOf(row, name)))
         // As parameters, since SQLite rounds some of the numbers that it parses from text.
         for (let at = 0; at < rows.length; at += rowsPerInsert) {
-          const some = rows.slice(at, at + rowsPerInsert)
-          const values = some.map(() => places).join()
-          await database.executeQuery(CompiledQuery.raw(`${insert} ${values}`, some.flat()))
+          const part = rows.slice(at, at + rowsPerInsert)
+          const values = part.map(() => placeholders).join()
+          await database.executeQuery(CompiledQuery.raw(`${insert} ${values}`, part.flat()))
         }
         await appendFile(join(dir, file), csvLines(rows))
         counts.set(file, (counts.get(file) ?? 0) + rows.length)

@@ -8,6 +8,7 @@ import { chains } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
+import { digestOf } from '../../src/core/evidence.ts'
 import { addTo } from '../../src/core/rules/flows.ts'
 import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
 import { readLogs } from '../chain/logs.ts'
@@ -19,7 +20,7 @@ import type { PayoutHour } from './payout-hour.ts'
 import type { PayoutStream } from './payout-store.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout, ReduceOptions, Totals } from './payouts.ts'
-import { changeSince, keysOf, lastSettledBlock, logCursor, requireSameChain } from './read-again.ts'
+import { keysOf, lastSettledBlock, logCursor, requireSameChain, rereadNotes } from './read-again.ts'
 import type { LogCursor } from './read-again.ts'
 import { firstKeptHour } from './window.ts'
 import type { Window } from './window.ts'
@@ -64,13 +65,13 @@ export function monthOf<Stream extends string>(
 
 /** Computes the figures of a rail from the one stream that contains its payouts. */
 export function reduceStream<Stream extends string>(
-  { streams, evidence, notes: read }: AggregatedLogs<Stream>,
+  { streams, evidence, notes: readNotes }: AggregatedLogs<Stream>,
   name: Stream,
   window: Window,
   { notes = [], ...options }: Partial<Pick<ReduceOptions, 'notes' | 'groupOf'>> = {},
 ): Measurement {
   const { buckets, lastPayoutAtMs } = streams[name]
-  const all = [...notes, ...read]
+  const all = [...notes, ...readNotes]
   return reducePayouts(buckets, window, { lastPayoutAtMs, evidence, notes: all, ...options })
 }
 
@@ -98,12 +99,22 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   }
   const before = opened.get(streams[0])?.cursor() ?? null
   if (before !== null) {
-    await requireSameChain(reader, before, async () => {
-      for (const stream of opened.values()) {
-        stream.forget()
-        await stream.save({ block: 0, hash: null, newest: null, memory: [] })
-      }
+    await requireSameChain(reader, before, {
+      remember: async (otherHash) => await opened.get(streams[0])?.save({ ...before, otherHash }),
+      clear: async () => {
+        const nothing = { block: 0, hash: null, otherHash: null, newest: null, memory: [] }
+        // The first stream last, since its hash is the one that is compared.
+        for (const stream of [...opened.values()].toReversed()) {
+          stream.clear()
+          await stream.save(nothing)
+        }
+      },
     })
+    if (before.newest !== null && head < before.newest.to) {
+      throw new ChainError(
+        `${reader.name} RPC is behind: its settled block ${head} is older than block ${before.newest.to}, which was read before`,
+      )
+    }
   }
   /** The block of each key. */
   const remembered = new Map(before?.memory.map((key) => [key, before.block]))
@@ -115,19 +126,19 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
   )
 
-  async function save(doneTo: number, read: Pick<LogCursor, 'hash' | 'newest'>): Promise<void> {
+  async function save(doneTo: number, state: Pick<LogCursor, 'hash' | 'newest'>): Promise<void> {
     const block = Math.min(doneTo, lastStored)
     for (const [name, stream] of opened) {
       if ((stream.cursor()?.block ?? -1) > block) continue
-      const keys = [...remembered].flatMap(([key, of]) => (of <= block ? [key] : []))
+      const keys = [...remembered].flatMap(([key, keyBlock]) => (keyBlock <= block ? [key] : []))
       const memory = name === streams[0] ? keys.slice(-maxMemory) : []
-      await stream.save({ block, memory, ...read })
+      await stream.save({ block, memory, otherHash: null, ...state })
     }
   }
 
   const saveProgress = await backfillOf(ctx, reader, fromBlock, head)
   if (fromBlock <= head) await reader.blockTime(fromBlock)
-  const again: Payout[] = []
+  const reread: Payout[] = []
   let doneTo = fromBlock - 1
   try {
     await readLogs({
@@ -163,7 +174,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         for (const [key, block] of remember) {
           if (!remembered.has(key)) remembered.set(key, block)
         }
-        again.push(...all.filter(({ block }) => block <= (before?.newest?.to ?? 0)))
+        reread.push(...all.filter(({ block }) => block <= (before?.newest?.to ?? 0)))
         for (const { address } of chunk.logs) addTo(logsPerContract, address, 1)
         // Saved after each chunk, since rate-limited nodes answer only a few of them per poll.
         await save(chunk.toBlock, { hash: null, newest: null })
@@ -178,9 +189,10 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     throw goesOn && saveProgress !== null ? new UnfinishedRead(error.message) : error
   }
   await reader.blockTime(lastStored)
+  const filtersDigest = digestOf(JSON.stringify(filters))
   await save(lastStored, {
     hash: reader.knownHash(lastStored),
-    newest: { to: head, logs: [...keysOf([...newest.values()].flat())] },
+    newest: { to: head, logs: [...keysOf([...newest.values()].flat())], filters: filtersDigest },
   })
   await ctx.backfill.save(null)
 
@@ -194,13 +206,13 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   }))
   const aggregated = [...opened].map(([name, stream]) => [
     name,
-    stream.with(newest.get(stream) ?? []),
+    stream.withPayouts(newest.get(stream) ?? []),
   ])
   return {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all streams were opened
     streams: Object.fromEntries(aggregated) as AggregatedLogs<Stream>['streams'],
     evidence,
-    notes: changeSince(before, fromBlock, again),
+    notes: rereadNotes(before, { fromBlock, filters: filtersDigest }, reread),
   }
 }
 

@@ -22,7 +22,10 @@ const maxRowsLength = 1024 * 1024
 
 /** The chunks that no bundle names yet, by their first block instead of the hour. */
 const stream = 'evidence'
-const storedChunk = z.object({ input: z.json(), prices: z.array(z.json()) })
+const storedChunk = z.object({
+  input: z.object({ at: z.string() }).catchall(z.json()),
+  prices: z.array(z.json()),
+})
 
 interface ReadChunk {
   readonly reader: Pick<ChainReader, 'name' | 'knownHash'>
@@ -127,9 +130,12 @@ export function collectEvidence(
   }
 }
 
+/** In the order of reading: the later input counts where blocks were read again. */
 async function chunksOf(db: Db, rail: string) {
   const { buckets } = await loadHourlyAggregate(db, rail, stream, 0)
-  return buckets.map(({ body }) => storedChunk.parse(body))
+  return buckets
+    .map(({ body }) => storedChunk.parse(body))
+    .sort((a, b) => Date.parse(a.input.at) - Date.parse(b.input.at))
 }
 
 /** `block,logIndex,tx,payer,payee,units,removedBy`, sorted: any node gives the same lines. */

@@ -80,7 +80,7 @@ async function openStream<Cursor extends StreamCursor>(
     },
     hours: (): readonly PayoutHour[] => sorted(hours),
     /** The hours with further payouts, which are not stored. */
-    with: (payouts: readonly Payout[]) => {
+    withPayouts: (payouts: readonly Payout[]) => {
       const added = aggregatePayouts([...hours.values()], payouts)
       const all = new Map([...hours, ...added.map((bucket) => [bucket.hour, bucket] as const)])
       const newestMs = added.reduce(
@@ -89,8 +89,8 @@ async function openStream<Cursor extends StreamCursor>(
       )
       return { buckets: sorted(all), lastPayoutAtMs: newestMs }
     },
-    /** Empties the hours with the next save. */
-    forget: () => {
+    /** Empties the hours; the next save stores this. */
+    clear: () => {
       for (const hour of hours.keys()) {
         hours.set(hour, emptyHour(hour))
         changed.add(hour)

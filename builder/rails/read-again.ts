@@ -10,11 +10,13 @@ import type { Payout } from './payouts.ts'
 export const logCursor = z.object({
   /** The stored hours contain the payouts up to this block. */
   block: z.int().min(0),
-  /** Null before the first complete read. */
+  /** Null unless the last read was complete, as `newest`. */
   hash: z.string().nullable().default(null),
-  /** Keys of the logs that were found after `block`, up to `to`; null before the first complete read. */
+  /** Another hash of `block`, which the last poll found. */
+  otherHash: z.string().nullable().default(null),
+  /** Keys of the logs that were found after `block`, up to `to`, with a digest of the filters. */
   newest: z
-    .object({ to: z.int(), logs: z.array(z.string()) })
+    .object({ to: z.int(), logs: z.array(z.string()), filters: z.string() })
     .nullable()
     .default(null),
   lastPayoutAtMs: z.number().nullable(),
@@ -37,34 +39,44 @@ export function keysOf(payouts: readonly Payout[]): readonly string[] {
   return [...new Set(logs)].map((log) => digestOf(log).slice(0, keyLength))
 }
 
-/** A sentence for the notes of the rail if the node's logs of these blocks have changed since the poll before. */
-export function changeSince(
+/** A sentence for the notes of the rail if these blocks have other logs than in the poll before. Other filters find other logs. */
+export function rereadNotes(
   before: LogCursor | null,
-  fromBlock: number,
+  { fromBlock, filters }: { readonly fromBlock: number; readonly filters: string },
   payouts: readonly Payout[],
 ): readonly string[] {
   if (before === null || before.newest === null || fromBlock > before.block + 1) return []
   const { block: done, newest } = before
+  if (newest.filters !== filters) return []
   const found = keysOf(payouts.filter(({ block }) => block > done && block <= newest.to))
   const missed = found.filter((log) => !newest.logs.includes(log)).length
   const gone = newest.logs.filter((log) => !found.includes(log)).length
   if (gone + missed === 0) return []
   return [
-    `The blocks ${done + 1} to ${newest.to} were read again. Events that the poll before did not find: ${missed}. Events that are gone: ${gone}.`,
+    `The blocks ${done + 1} to ${newest.to} were read again. Events missed by the poll before: ${missed}. Events that are gone: ${gone}.`,
   ]
 }
 
-/** @throws ChainError once `forget` has removed the stored hours, if the chain was reorganised before the newest blocks */
+/**
+ * The stored hours are cleared once two polls have found the same other block: one could be a mistake of the node.
+ * @throws ChainError if the chain was reorganised before the newest blocks
+ */
 export async function requireSameChain(
   reader: ChainReader,
-  { block, hash }: LogCursor,
-  forget: () => Promise<void>,
+  { block, hash, otherHash }: LogCursor,
+  {
+    remember,
+    clear,
+  }: Readonly<Record<'remember' | 'clear', (found: string | null) => Promise<void>>>,
 ): Promise<void> {
   if (hash === null) return
   await reader.blockTime(block)
-  if (reader.knownHash(block) === hash) return
-  await forget()
+  const found = reader.knownHash(block)
+  if (found === hash) return
+  const isCertain = found === otherHash
+  await (isCertain ? clear(found) : remember(found))
+  const next = isCertain ? 'reads the whole window again' : 'checks it again'
   throw new ChainError(
-    `${reader.name} RPC: block ${block} was replaced after it was read; the next poll reads the whole window again`,
+    `${reader.name} RPC: block ${block} was replaced after it was read; the next poll ${next}`,
   )
 }

@@ -152,14 +152,14 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
     rail,
     rule: {
       name: 'bazaar-eip3009-permit2',
-      version: '2',
+      version: '3',
       text:
         `Raw volume is every USDC transfer on ${name} to a wallet that the x402 Bazaar lists as payTo for ${name} USDC. Removed, in this order: ` +
         'more than 100 USDC, which no call costs and treasury moves do (above_ceiling); payer and payee are one wallet (self_payment); both are ' +
         'facilitators in the list of x402scan (between_facilitators); the payer is a seller of the same operator (same_operator); neither an ' +
         'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
         'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
-        'lists it most. Payments more than half an hour before the poll that first found a wallet listed are not counted. ' +
+        'lists it most. Payments to a wallet count from half an hour before the last poll that did not find it listed. ' +
         'Windows are whole hours.',
     },
     hosts: [bazaarHost],

@@ -99,7 +99,7 @@ export const x402Solana = defineRail({
       logs: transactions,
     }
     return {
-      ...stream.with([]),
+      ...stream.withPayouts([]),
       pointers: transactions === 0 ? [] : [logs],
     }
   },

@@ -14,14 +14,19 @@ export async function readTurnAgain(
   options: RpcClientOptions,
   valueOf: (sha256: string | undefined) => Promise<unknown>,
 ): Promise<readonly Payout[]> {
-  const [first, last] = [logs[0], logs.at(-1)]
+  const [first] = logs
   const chain = adapter.chains.find((name) => name === first?.chain)
-  if (first === undefined || last === undefined || chain === undefined || chain === 'solana')
+  if (first === undefined || chain === undefined || chain === 'solana')
     throw new UsageError(`${adapter.rail} is not read from ${first?.chain}`)
   const reader = createChainReader(chain, rpc, options)
   const { lists } = first
+  const last = Math.max(...logs.map(({ to }) => to.number))
   const memory = await valueOf(lists['memory'])
-  const cursor = { block: first.from.number - 1, lastPayoutAtMs: null, memory }
+  const cursor = {
+    block: Math.min(...logs.map(({ from }) => from.number)) - 1,
+    lastPayoutAtMs: null,
+    memory,
+  }
   const payouts: Payout[] = []
   const nothing = () => Promise.resolve()
   const none = { buckets: [], lastPayoutAtMs: null }
@@ -29,17 +34,17 @@ export async function readTurnAgain(
     add: () => undefined,
     save: nothing,
     hours: () => [],
-    with: () => none,
-    forget: () => undefined,
+    withPayouts: () => none,
+    clear: () => undefined,
   }
   const refuse = (): never => {
     throw new UsageError(`${adapter.rail} is not read from logs alone`)
   }
   const ctx: AdapterContext = {
-    window: windowEndingAt(await reader.blockTime(last.to.number)),
+    window: windowEndingAt(await reader.blockTime(last)),
     http: { json: refuse },
     solana: refuse,
-    chain: () => ({ ...reader, settledHead: () => Promise.resolve(last.to.number) }),
+    chain: () => ({ ...reader, settledHead: () => Promise.resolve(last) }),
     payouts: {
       open: async (_stream, _hour, schema) =>
         await Promise.resolve({ ...stream, cursor: () => schema.parse(cursor) }),

@@ -49,8 +49,10 @@ export function chainOutageText(error: unknown): string {
 }
 
 const maxNodeText = 160
-/** The internal error of JSON-RPC, and the HTTP status that some nodes use as a code. */
-const busyCodes: readonly number[] = [-32_603, 429]
+/** Of JSON-RPC. */
+const internalError = -32_603
+/** An HTTP status that some nodes use as a code. */
+const tooManyRequests = 429
 const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
 /** Also with the code of an internal error: the same request will fail again. */
 const rangeWords =
@@ -70,7 +72,10 @@ export function nodeError(
   const reason = `${text} ${beginningOf(JSON.stringify(data ?? ''))}`
   const isRange = rangeWords.test(reason)
   const isBusy =
-    failure?.isTransient === true || busyWords.test(text) || (busyCodes.includes(code) && !isRange)
+    failure?.isTransient === true ||
+    busyWords.test(text) ||
+    code === tooManyRequests ||
+    (code === internalError && !isRange)
   const isTooLarge = calls > 1 || isRange || sizeWords.test(reason)
   const kind = isBusy ? 'unreachable' : isTooLarge ? 'too large' : 'refused'
   const { retryAfterMs = null } = failure ?? {}
