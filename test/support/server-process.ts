@@ -1,12 +1,12 @@
 /** Servers as child processes. */
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { listen } from './listen.ts'
 import type { Address } from './raw-http.ts'
 
 const startTimeoutMs = 120_000
@@ -87,10 +87,19 @@ function statusOf(port: number, path: string): Promise<number | null> {
   })
 }
 
+/** Below the ports that systems give to connections and to servers that name none, so that nothing takes it in between. */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const server = createServer()
+    const port = randomInt(20_000, 32_000)
+    server.listen(port, host)
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
