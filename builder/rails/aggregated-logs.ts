@@ -39,11 +39,11 @@ export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
   readonly chunkBlocks?: number
-  /** `memory` contains the keys that earlier chunks and polls stored. */
+  /** `memory` contains the keys that earlier chunks and polls stored, each with its block. */
   readonly toPayouts: (
     chunk: LogChunk<TAbi>,
     reader: ChainReader,
-    memory: ReadonlySet<string>,
+    memory: ReadonlyMap<string, number>,
   ) => Promise<ChunkPayouts<Stream>>
 }
 
@@ -150,7 +150,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       chunkBlocks: request.chunkBlocks ?? Math.max(minChunkBlocks, usdcChunkBlocks(chain)),
       signal: ctx.signal,
       onChunk: async (chunk) => {
-        const answer = await request.toPayouts(chunk, reader, new Set(remembered.keys()))
+        const answer = await request.toPayouts(chunk, reader, remembered)
         const { payouts, remember = [], prices = [] } = answer
         // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
         const added: [LogStream, readonly Payout[]][] = []

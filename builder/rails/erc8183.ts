@@ -19,7 +19,7 @@ export const commerceEvents = parseAbi([
 
 /** The client of each funded job by its id, since a payment names only the provider; `remember` is for later chunks. */
 export function clientsOf(
-  memory: ReadonlySet<string>,
+  memory: ReadonlyMap<string, number>,
   funded: readonly {
     readonly block: number
     readonly args: { readonly jobId: bigint; readonly client: Address }
@@ -29,7 +29,7 @@ export function clientsOf(
     funded.map(({ block, args }) => [`${args.jobId} ${args.client.toLowerCase()}`, block]),
   )
   const clients = new Map(
-    [...memory, ...remember.keys()].map((entry) => {
+    [...memory.keys(), ...remember.keys()].map((entry) => {
       const [jobId = '', client = ''] = entry.split(' ')
       return [jobId, client]
     }),
@@ -39,7 +39,7 @@ export function clientsOf(
 
 function chunkPayouts(
   { logs }: LogChunk<typeof commerceEvents>,
-  memory: ReadonlySet<string>,
+  memory: ReadonlyMap<string, number>,
 ): ChunkPayouts<'payments'> {
   const { clients, remember } = clientsOf(
     memory,

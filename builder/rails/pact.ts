@@ -52,7 +52,7 @@ function takeTransfer(transfers: PactLog[], txHash: string, recipient: string): 
 async function chunkPayouts(
   chunk: LogChunk<typeof pactEvents>,
   reader: ChainReader,
-  memory: ReadonlySet<string>,
+  memory: ReadonlyMap<string, number>,
 ): Promise<ChunkPayouts<Stream>> {
   const parties = new Map<bigint, Parties>()
   await mapConcurrent(chunk.logs, concurrentCalls, async ({ event }) => {

@@ -198,7 +198,7 @@ async function streamEntry(
 async function chunkPayouts(
   { logs }: LogChunk<typeof acpEvents>,
   reader: ChainReader,
-  memory: ReadonlySet<string>,
+  memory: ReadonlyMap<string, number>,
   at: AcpContracts,
 ): Promise<ChunkPayouts<Stream>> {
   const { clients, remember } = clientsOf(

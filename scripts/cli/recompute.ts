@@ -179,8 +179,8 @@ export const recompute: Command = {
       const firstBlock = firstOf(logs)
       const earlier = before === null ? [] : logsOf(before)
       // After a reorganisation the whole window was read again.
-      const isAnew = earlier.length > 0 && firstBlock < firstOf(earlier)
-      const replaced = isAnew ? [] : earlier.filter(({ to }) => to.number >= firstBlock)
+      const isReadAnew = earlier.length > 0 && firstBlock < firstOf(earlier)
+      const replaced = isReadAnew ? [] : earlier.filter(({ to }) => to.number >= firstBlock)
       const all = [...replaced, ...logs]
       const oldestMs = Math.min(window.endMs, ...all.map((one) => Date.parse(one.at)))
       const isOld = Date.parse(polls[0]?.polled_at ?? '') - oldestMs > rowsKeptMs
@@ -196,7 +196,7 @@ export const recompute: Command = {
         const reason = isOld ? 'are older than 35 days' : unread
         checks.push(check('aggregates', true, `not compared, since the log lines ${reason}`))
       } else if (sums !== null) {
-        const expected: Sums = (isAnew ? null : added) ?? new Map()
+        const expected: Sums = (isReadAnew ? null : added) ?? new Map()
         const renewed = new Set<string>()
         const linesOfAll = async (inputs: readonly evidence.LogInput[]) => {
           let newest: readonly string[] = []
