@@ -10,7 +10,7 @@ import { transferTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { SourceError } from '../../src/outbound/http.ts'
 import { readChunk, selectors, walletFilters } from '../chain/logs.ts'
-import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
+import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import { authorizationEvents, authorizationTopic, transferEvents } from '../chain/usdc-transfers.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
@@ -20,6 +20,8 @@ import type { BazaarOffer } from './bazaar.ts'
 import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 import { firstKeptHour } from './window.ts'
+import { batchContracts, channelFilters, channelsOf, paymentEvents } from './x402-channels.ts'
+import type { Channels, PaymentLog } from './x402-channels.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
 export const usdcEvents = [...transferEvents, ...authorizationEvents] as const
@@ -91,35 +93,50 @@ function removedBy(from: string, to: string, value: bigint, sellers: Sellers): s
   return null
 }
 
-function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout | null {
-  if (log.event.eventName !== 'Transfer') return null
-  const { value } = log.event.args
-  const payer = log.event.args.from.toLowerCase()
-  const payee = log.event.args.to.toLowerCase()
-  return payoutAt(log, payer, payee, {
-    units: value,
-    microUsdc: microFromBaseUnits(value, 6),
-    removedBy: removedBy(payer, payee, value, sellers),
-  })
+/** Null unless the log pays a seller or claims from an unknown channel. */
+function payoutOf(log: PaymentLog, sellers: Sellers, channels: Channels): Payout | null {
+  const payoutTo = (payer: string, payee: string, units: bigint): Payout => {
+    const removed = removedBy(payer, payee, units, sellers)
+    const microUsdc = microFromBaseUnits(units, 6)
+    return payoutAt(log, payer, payee, { units, microUsdc, removedBy: removed })
+  }
+  const { eventName, args } = log.event
+  if (eventName === 'Claimed') {
+    const channel = channels.get(args.channelId.toLowerCase())
+    if (channel === undefined)
+      return payoutAt(log, null, log.address, { units: 0n, removedBy: 'unknown_channel' })
+    const { payer, receiver } = channel
+    if (!sellers.has(receiver)) return null
+    const payout = payoutTo(payer, receiver, args.claimAmount)
+    if (payer !== '') return payout
+    return { ...payout, payer: null, removedBy: payout.removedBy ?? 'no_authorization' }
+  }
+  if (eventName !== 'Transfer') return null
+  // Deposits, refunds and settlements: the claims count instead.
+  if (batchContracts.includes(args.from) || batchContracts.includes(args.to)) return null
+  return payoutTo(args.from.toLowerCase(), args.to.toLowerCase(), args.value)
 }
 
 /**
  * A transfer counts if its transaction used an EIP-3009 authorization of the payer, which covers one transfer, or if
- * the next log is the event of a Permit2 proxy.
+ * the next log is the event of a Permit2 proxy. A claim counts by itself, since the escrow checked the voucher.
  */
 async function settledPayouts(
-  chunk: LogChunk<typeof usdcEvents>,
+  chunk: LogChunk<typeof paymentEvents>,
   reader: ChainReader,
   sellers: Sellers,
+  channels: Channels,
 ): Promise<readonly Payout[]> {
-  const transfers = chunk.logs.flatMap((log) => {
-    const payout = payoutOf(log, sellers)
-    return payout === null ? [] : [{ payout, txHash: log.txHash, logIndex: log.logIndex }]
+  const settled = new Set<string>()
+  const payers = new Set<string>()
+  const payouts = chunk.logs.flatMap((log) => {
+    const payout = payoutOf(log, sellers, channels)
+    if (payout === null) return []
+    if (log.event.eventName === 'Claimed') settled.add(`${log.txHash}:${log.logIndex}`)
+    else if (payout.removedBy === null && payout.payer !== null) payers.add(payout.payer)
+    return [payout]
   })
-  const payers = new Set(
-    transfers.flatMap(({ payout }) => (payout.removedBy === null ? (payout.payer ?? []) : [])),
-  )
-  if (payers.size === 0) return transfers.map(({ payout }) => payout)
+  if (payers.size === 0) return payouts
   const usdc = chains[reader.name].usdc.address
   const filters = [...walletFilters(usdc, authorizationTopic, [...payers], 'first'), permit2Filter]
   const answer = await readChunk(
@@ -128,7 +145,6 @@ async function settledPayouts(
     chunk.toBlock,
   )
   const unused = new Map<string, number>()
-  const settled = new Set<string>()
   for (const { event, txHash, logIndex } of answer.logs) {
     if (event.eventName === 'Transfer') continue
     if (event.eventName !== 'AuthorizationUsed') {
@@ -138,9 +154,10 @@ async function settledPayouts(
     const key = `${txHash}:${event.args.authorizer.toLowerCase()}`
     unused.set(key, (unused.get(key) ?? 0) + 1)
   }
-  return transfers.map(({ payout, txHash, logIndex }) => {
+  return payouts.map((payout) => {
+    const { txHash, logIndex, payer } = payout
     if (payout.removedBy !== null || settled.has(`${txHash}:${logIndex}`)) return payout
-    const key = `${txHash}:${payout.payer}`
+    const key = `${txHash}:${payer}`
     const left = unused.get(key) ?? 0
     unused.set(key, left - 1)
     return left > 0 ? payout : { ...payout, removedBy: 'no_authorization' }
@@ -151,15 +168,19 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
   return defineRail({
     rail,
     rule: {
-      name: 'bazaar-eip3009-permit2',
-      version: '3',
+      name: 'bazaar-eip3009-permit2-batch',
+      version: '4',
       text:
-        `Raw volume is every USDC transfer on ${name} to a wallet that the x402 Bazaar lists as payTo for ${name} USDC. Removed, in this order: ` +
-        'more than 100 USDC, which no call costs and treasury moves do (above_ceiling); payer and payee are one wallet (self_payment); both are ' +
-        'facilitators in the list of x402scan (between_facilitators); the payer is a seller of the same operator (same_operator); neither an ' +
-        'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
-        'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
-        'lists it most. Payments to a wallet count from half an hour before the last poll that did not find it listed. ' +
+        `Raw volume is every USDC transfer on ${name} to a wallet that the x402 Bazaar lists as payTo for ${name} USDC, and every claim of such a wallet from a ` +
+        'USDC channel of x402 batch settlement, which the payer of the channel pays. Deposits, refunds and settlements of channels are not counted, since claims are. ' +
+        'Removed, in this order: more than 100 USDC, which no call costs and treasury moves do (above_ceiling); payer and payee are one wallet (self_payment); both are ' +
+        'facilitators in the list of x402scan (between_facilitators); the payer is a seller of the same operator (same_operator); neither an EIP-3009 authorization of ' +
+        'the payer in the same transaction, nor a settlement by a Permit2 proxy of x402, nor a channel that was opened with a deposit of its payer by Permit2 or the EIP-3009 ' +
+        'collector of x402 (no_authorization). A claim counts as one payment: no log shows for how many calls it is, so claims above 100 USDC are removed although their calls may cost less. ' +
+        'A claim from a channel that was opened before the first block that was read, or before 20,000 later ones, names neither payee nor token; all such claims of the ' +
+        'chain are counted as removed, without an amount (unknown_channel). Wallets of one host count as one worker. A wallet of several hosts belongs to the host that ' +
+        'listed it first, and among the hosts of the first poll to the one that lists it most. Payments to a wallet count from half an hour before the last poll that did ' +
+        'not find it listed. ' +
         'Windows are whole hours.',
     },
     hosts: [bazaarHost],
@@ -180,11 +201,16 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
       const aggregated = await aggregateLogs(ctx, {
         chain,
         streams: ['payments'],
-        abi: usdcEvents,
-        filters: walletFilters(usdc, transferTopic, [...sellers.keys()].sort(), 'second'),
-        toPayouts: async (chunk, reader) => ({
-          payouts: { payments: await settledPayouts(chunk, reader, sellers) },
-        }),
+        abi: paymentEvents,
+        filters: [
+          ...walletFilters(usdc, transferTopic, [...sellers.keys()].sort(), 'second'),
+          ...channelFilters(usdc),
+        ],
+        toPayouts: async (chunk, reader, memory) => {
+          const { channels, remember } = channelsOf(memory, chunk.logs, usdc)
+          const payments = await settledPayouts(chunk, reader, sellers, channels)
+          return { payouts: { payments }, remember }
+        },
       })
       return { bazaar, aggregated }
     },

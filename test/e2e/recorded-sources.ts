@@ -16,6 +16,7 @@ import { marketplaceEvents, trackerEvents } from '../../builder/rails/olas.ts'
 import { escrowEvents } from '../../builder/rails/pact.ts'
 import { poidhEvents } from '../../builder/rails/poidh.ts'
 import { acpEscrowEvents, acpV1Events } from '../../builder/rails/virtuals_acp.ts'
+import { batchEscrow, channelEvents } from '../../builder/rails/x402-channels.ts'
 import { usdcEvents } from '../../builder/rails/x402.ts'
 import { chains } from '../../src/chain/chains.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
@@ -105,6 +106,7 @@ const nothing = async () => await Promise.resolve()
 const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
   base: async (anvil) => {
     await anvil.place(usdc, acpV1, acpRouter, acpEscrow, poidh, feeds.base, identity, reputation)
+    await anvil.place(batchEscrow)
     await answerAcpModules(anvil)
     await quote(anvil, feeds.base, 2500)
     await anvil.block(daysAgo(35), paid(buyer(1), apiOne, 500), [claimAccepted(1, 1, '9')])
@@ -112,6 +114,7 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
       daysAgo(20),
       paid(buyer(1), apiOne, 150),
       paid(buyer(2), apiOne, 200),
+      opened(buyer(5), apiOne),
       [acpJob(1n, 21, 31), acpPayout(1n, 31, '5')],
       [claimAccepted(1, 1, '0.1')],
     )
@@ -119,7 +122,7 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
       daysAgo(5),
       paid(buyer(3), apiTwo, 75),
       paid(buyer(4), apiTwo, 25),
-      paid(buyer(5), apiOne, 50),
+      claimed(50),
       paid(apiOne, apiOne, 900),
     )
     await anvil.block(
@@ -212,6 +215,23 @@ function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedL
     logOf(usdc, usdcEvents, 'AuthorizationUsed', { authorizer: from, nonce: word(nonces) }),
     logOf(usdc, usdcEvents, 'Transfer', { from, to, value }),
   ]
+}
+
+const channelId = word(1)
+/** A channel of x402 batch settlement, and the deposit of its payer. */
+function opened(payer: Address, receiver: Address): readonly ScriptedLog[] {
+  const authorizers = { payerAuthorizer: zeroAddress, receiverAuthorizer: receiver }
+  const config = { payer, receiver, ...authorizers, token: usdc, withdrawDelay: 900, salt: word(0) }
+  return [
+    logOf(usdc, usdcEvents, 'Transfer', { from: payer, to: batchEscrow, value: 5_000_000n }),
+    logOf(batchEscrow, channelEvents, 'ChannelCreated', { channelId, config }),
+  ]
+}
+
+function claimed(usdcCents: number): readonly ScriptedLog[] {
+  const claimAmount = BigInt(usdcCents) * 10_000n
+  const args = { channelId, sender: apiOne, claimAmount, newTotalClaimed: claimAmount }
+  return [logOf(batchEscrow, channelEvents, 'Claimed', args)]
 }
 
 // Virtuals ACP version 1 and the current escrow; the router of version 2 has modules without events.

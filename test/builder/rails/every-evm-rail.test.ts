@@ -17,6 +17,7 @@ import {
   jobManagerEvents,
   memoManagerEvents,
 } from '../../../builder/rails/virtuals_acp.ts'
+import { channelEvents } from '../../../builder/rails/x402-channels.ts'
 import { usdcEvents } from '../../../builder/rails/x402.ts'
 import { chains } from '../../../src/chain/chains.ts'
 import { ChainError } from '../../../src/chain/errors.ts'
@@ -214,6 +215,7 @@ test('event selectors of all rails match those of the contracts', () => {
     olas_mech_marketplace: marketplaceEvents,
     olas_balance_tracker_native: trackerEvents,
     usdc: usdcEvents,
+    x402_batch_settlement: channelEvents,
     tip20: tip20Events,
   }
   for (const [contract, events] of Object.entries(ours)) {

@@ -1,7 +1,9 @@
+import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { batchCollector, batchEscrow, channelEvents } from '../../../builder/rails/x402-channels.ts'
 import {
   permit2Proxies,
   proxyEvents,
@@ -52,6 +54,52 @@ function settled(scheme: 0 | 1, from: Address, to: Address, usdcCents: number) {
   return [transfer(from, to, usdcCents), logOf(proxy, proxyEvents, eventName, {})]
 }
 
+/** Opens a channel with a deposit of 90 USDC by EIP-3009 through the collector, unless `deposit` is another. */
+function opened(
+  channel: number,
+  payer: Address,
+  receiver: Address,
+  { token = usdc, deposit = collected(payer) }: { token?: Address; deposit?: ScriptedLog[] } = {},
+): readonly ScriptedLog[] {
+  const config = {
+    payer,
+    payerAuthorizer: payer,
+    receiver,
+    receiverAuthorizer: receiver,
+    token,
+    withdrawDelay: 900,
+    salt: word(channel),
+  }
+  const event = { channelId: word(channel), config }
+  return [...deposit, logOf(batchEscrow, channelEvents, 'ChannelCreated', event)]
+}
+function collected(payer: Address): ScriptedLog[] {
+  const [used, moved] = paid(payer, batchCollector, 9_000)
+  return [used, moved, transfer(batchCollector, batchEscrow, 9_000)].filter(
+    (log) => log !== undefined,
+  )
+}
+function claimed(channel: number, usdcCents: number): ScriptedLog {
+  const claimAmount = BigInt(usdcCents) * 10_000n
+  const sums = { claimAmount, newTotalClaimed: claimAmount }
+  return logOf(batchEscrow, channelEvents, 'Claimed', {
+    channelId: word(channel),
+    sender: facilitator,
+    ...sums,
+  })
+}
+const escrowSettled = parseAbi([
+  'event Settled(address indexed receiver, address indexed token, address indexed sender, uint128 amount)',
+])
+/** The escrow pays out what was claimed. */
+function paidOut(receiver: Address, usdcCents: number): readonly ScriptedLog[] {
+  const args = { receiver, token: usdc, sender: facilitator, amount: BigInt(usdcCents) * 10_000n }
+  return [
+    transfer(batchEscrow, receiver, usdcCents),
+    logOf(batchEscrow, escrowSettled, 'Settled', args),
+  ]
+}
+
 /** v1 and v2 names of the network, a testnet, another chain, another asset, and entries that cannot be read. */
 const listed = [
   {
@@ -82,7 +130,7 @@ const bazaar = useLocalServer((_, response) => {
   response.end(JSON.stringify({ x402Version: 2, items, pagination }))
 })
 
-const chain = useRailChain('base', [usdc, ...permit2Proxies], async (anvil) => {
+const chain = useRailChain('base', [usdc, batchEscrow, ...permit2Proxies], async (anvil) => {
   await anvil.block(endMs - 35 * dayMs, paid(buyer, apiOne, 500))
   await anvil.block(endMs - 20 * dayMs, paid(buyer, apiOne, 150), [
     transfer(secondBuyer, apiOne, 25),
@@ -139,7 +187,7 @@ describe('x402 on Base', () => {
     })
     expect(measurement.notes).toContain('4 seller wallets on Base in 10 listed resources.')
     expect(measurement.notes).toContain('2 entries of the list could not be read and are excluded.')
-    expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs'])
+    expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs', 'logs'])
   })
 
   test('x402 on Base reads only the newest blocks again in the second poll, and adds new payments', async () => {
@@ -174,6 +222,101 @@ describe('x402 on Base', () => {
       const grown = (name: 'tpv30dMicroUsdc' | 'tpv30dRawMicroUsdc') =>
         (after.measurement.figures[name] ?? 0) - (before.measurement.figures[name] ?? 0)
       expect([grown('tpv30dMicroUsdc'), grown('tpv30dRawMicroUsdc')]).toEqual([180_000, 780_000])
+    })
+  })
+
+  test('x402 on Base counts claims of batch settlement by the payer of their channel, and no settlement or refund', async () => {
+    await chain.undone(async () => {
+      const before = await chain.poll(x402, { baseUrl: bazaar.url })
+      const byPermit2 = [transfer(unlisted, batchEscrow, 500)]
+      await chain.anvil().block(
+        endMs + hourMs,
+        // An emptied channel is opened again by its next deposit, here by two of a stranger.
+        opened(1, buyer, other, { deposit: byPermit2 }),
+        opened(1, buyer, other),
+        opened(1, buyer, other, { deposit: byPermit2 }),
+        opened(2, unlisted, other, { deposit: byPermit2 }),
+        [claimed(1, 30), claimed(2, 4)],
+        paidOut(other, 34),
+        // The rest of a channel goes back to its payer, who is a seller as well.
+        opened(3, apiOne, other),
+        [claimed(3, 2), transfer(batchEscrow, apiOne, 8_998)],
+      )
+      await chain.anvil().block(endMs + 2 * hourMs, [claimed(1, 20)])
+      await chain.settle(nextEndMs)
+      const stranger = {
+        resource: 'https://stranger.example/',
+        accepts: [offer('base', batchCollector), offer('base', batchEscrow)],
+      }
+      items = [...listed, stranger]
+      const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url, endMs: nextEndMs })
+      items = listed
+      const { figures, removed30d } = measurement
+      const grown = (name: 'tpv30dMicroUsdc' | 'tpv30dRawMicroUsdc' | 'activity30d') =>
+        (figures[name] ?? 0) - (before.measurement.figures[name] ?? 0)
+      // 0.30 + 0.04 + 0.02 + 0.20
+      expect([grown('tpv30dMicroUsdc'), grown('tpv30dRawMicroUsdc')]).toEqual([560_000, 560_000])
+      expect([grown('activity30d'), figures.uniqueCreators30d]).toEqual([4, 4])
+      expect(figures.lastPayoutAtMs).toBe(endMs + 2 * hourMs)
+      expect(removed30d).toEqual(before.measurement.removed30d)
+    })
+  })
+
+  test('x402 on Base knows the channels of earlier polls', async () => {
+    await chain.undone(async () => {
+      const poll = { database: await tempDatabase(), baseUrl: bazaar.url }
+      await chain.anvil().block(endMs + hourMs, opened(1, buyer, other), [claimed(1, 30)])
+      await chain.settle(nextEndMs)
+      const before = await chain.poll(x402, { ...poll, endMs: nextEndMs })
+      const laterMs = nextEndMs + 6 * hourMs
+      await chain.anvil().block(nextEndMs + hourMs, [claimed(1, 20), claimed(2, 7)])
+      await chain.settle(laterMs)
+      const { measurement } = await chain.poll(x402, { ...poll, endMs: laterMs })
+      const grown = (name: 'tpv30dMicroUsdc' | 'tpv30dRawMicroUsdc') =>
+        (measurement.figures[name] ?? 0) - (before.measurement.figures[name] ?? 0)
+      expect([grown('tpv30dMicroUsdc'), grown('tpv30dRawMicroUsdc')]).toEqual([200_000, 200_000])
+      expect(measurement.removed30d).toEqual({
+        ...before.measurement.removed30d,
+        unknown_channel: 1,
+      })
+    })
+  })
+
+  test('x402 on Base removes claims whose payer is the seller, a colleague or unproved, and large ones', async () => {
+    await chain.undone(async () => {
+      // Deposits of another wallet in the name of the buyer.
+      const [byAuthorization, direct] = [
+        { deposit: collected(unlisted) },
+        { deposit: [...collected(buyer), transfer(unlisted, batchEscrow, 100)] },
+      ]
+      await chain.anvil().block(
+        endMs + hourMs,
+        opened(1, apiOne, apiOne),
+        opened(2, apiOne, apiTwo),
+        opened(3, buyer, other),
+        opened(4, buyer, other, byAuthorization),
+        opened(5, buyer, other, direct),
+        opened(6, buyer, unlisted),
+        opened(7, buyer, other, { token: wallet(9) }),
+        [1, 2, 4, 5, 6, 7].map((channel) => claimed(channel, 100)),
+        [claimed(3, 10_001), claimed(3, 10_000)],
+      )
+      await chain.settle(nextEndMs)
+      const before = await chain.poll(x402, { baseUrl: bazaar.url })
+      const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url, endMs: nextEndMs })
+      expect(measurement.removed30d).toEqual({
+        above_ceiling: 2,
+        between_facilitators: 1,
+        no_authorization: 4,
+        same_operator: 2,
+        self_payment: 2,
+      })
+      const grown = (name: 'tpv30dMicroUsdc' | 'tpv30dRawMicroUsdc') =>
+        (measurement.figures[name] ?? 0) - (before.measurement.figures[name] ?? 0)
+      // 100.00 + 100.01 + 4 times 1.00
+      expect([grown('tpv30dMicroUsdc'), grown('tpv30dRawMicroUsdc')]).toEqual([
+        100_000_000, 204_010_000,
+      ])
     })
   })
 
