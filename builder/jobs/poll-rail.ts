@@ -1,6 +1,6 @@
 import { impossibleFigures } from '../../src/core/figures.ts'
 import { newId } from '../../src/core/new-id.ts'
-import { decidePoll } from '../../src/core/rail-poll.ts'
+import { decidePoll, flagsOf } from '../../src/core/rail-poll.ts'
 import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
 import { redact } from '../../src/core/redact.ts'
 import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
@@ -61,7 +61,7 @@ export async function pollRail(
 ): Promise<PollReport> {
   const startedAtMs = deps.clock.now()
   const startedMonotonic = deps.clock.monotonic()
-  const evidence = collectEvidence(adapter.rail, deps.database, windowEndingAt(startedAtMs))
+  const evidence = collectEvidence(adapter.rail, windowEndingAt(startedAtMs))
   const begun = { ...deps, evidence }
   const { outcome, counters } = await measure(adapter, begun, startedAtMs, signal)
   const durationMs = Math.round(deps.clock.monotonic() - startedMonotonic)
@@ -169,7 +169,7 @@ async function record(
     const { state, figures, transition, raised, cleared } = decision
     const good = outcome.kind === 'good' ? outcome.measurement : null
     const result = good === null ? 'failed' : 'ok'
-    const { status, undecidedSinceMs } = former
+    const { status, undecidedSinceMs, figuresSource } = former
     const bundle = await evidence.save(tx, {
       at,
       outcome: result,
@@ -179,8 +179,10 @@ async function record(
       removed: good?.removed30d ?? {},
       counters,
       basis: facts.basis,
-      former: { status, undecidedSinceMs },
+      former: figuresSource === 'audit' ? null : { status, undecidedSinceMs },
       status: state.status,
+      undecidedSinceMs: state.undecidedSinceMs,
+      flags: flagsOf(decision),
     })
     const pollId = await insertPoll(tx, {
       rail,

@@ -9,6 +9,7 @@ import { listedHubs } from './look-up-choice.ts'
 import { withLookUps } from './look-ups.ts'
 import type { LookUpContext } from './look-ups.ts'
 import type { Counters, PastPoll } from './past-polls.ts'
+import type { AggregatedLogs, StreamValues } from './streams.ts'
 import type { Window } from './window.ts'
 
 export type { EvidencePointer, Figure, Figures, Measurement } from '../../src/core/figures.ts'
@@ -20,6 +21,10 @@ export interface AdapterContext extends LookUpContext {
   readonly past: readonly PastPoll[]
   readonly backfill: BackfillProgress
   readonly evidence: PollEvidence
+  /** Set by a check: the published lines replace the logs of the chain. */
+  readonly fromLines?: <Stream extends string>(
+    streams: StreamValues<Stream>,
+  ) => Promise<AggregatedLogs<Stream>>
 }
 
 export interface BackfillProgress {
@@ -79,6 +84,8 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>) {
     rule,
     hosts,
     chains,
+    /** Its figures depend on the counters of earlier polls. */
+    hasCounters: adapter.counters !== undefined,
     read,
     measure: async (ctx: AdapterContext): Promise<Measured> => {
       const reading = await read(ctx)

@@ -8,20 +8,23 @@ import { chains } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
+import { entriesOf } from '../../src/core/entries.ts'
 import { digestOf } from '../../src/core/evidence.ts'
 import { addTo } from '../../src/core/rules/flows.ts'
 import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
+import type { DbTransaction } from '../../src/db/schema.ts'
 import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import { usdcChunkBlocks } from '../chain/usdc-transfers.ts'
 import { UnfinishedRead } from './adapter.ts'
 import type { EvidencePointer, AdapterContext, Measurement } from './adapter.ts'
-import type { PayoutHour } from './payout-hour.ts'
 import type { PayoutStream } from './payout-store.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout, ReduceOptions, Totals } from './payouts.ts'
 import { keysOf, lastSettledBlock, logCursor, requireSameChain, rereadNotes } from './read-again.ts'
 import type { LogCursor } from './read-again.ts'
+import { valued } from './streams.ts'
+import type { AggregatedLogs, StreamValues } from './streams.ts'
 import { firstKeptHour } from './window.ts'
 import type { Window } from './window.ts'
 
@@ -29,13 +32,11 @@ import type { Window } from './window.ts'
 export interface ChunkPayouts<Stream extends string> {
   readonly payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>
   readonly remember?: ReadonlyMap<string, number>
-  /** Answers of price feeds, for the evidence. */
-  readonly prices?: readonly object[]
 }
 
 export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly chain: EvmChainName
-  readonly streams: readonly [Stream, ...Stream[]]
+  readonly streams: StreamValues<Stream>
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
   readonly chunkBlocks?: number
@@ -45,14 +46,6 @@ export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
     reader: ChainReader,
     memory: ReadonlyMap<string, number>,
   ) => Promise<ChunkPayouts<Stream>>
-}
-
-export interface AggregatedLogs<Stream extends string> {
-  readonly streams: Readonly<
-    Record<Stream, { buckets: readonly PayoutHour[]; lastPayoutAtMs: number | null }>
-  >
-  readonly evidence: readonly EvidencePointer[]
-  readonly notes: readonly string[]
 }
 
 export function monthOf<Stream extends string>(
@@ -89,26 +82,36 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   ctx: AdapterContext,
   request: AggregateLogsRequest<TAbi, Stream>,
 ): Promise<AggregatedLogs<Stream>> {
-  const { chain, streams, filters } = request
+  const { chain, filters } = request
+  if (ctx.fromLines !== undefined) return await ctx.fromLines(request.streams)
   const reader = ctx.chain(chain)
   const head = await freshHead(reader, ctx.window.endMs)
   const fromHour = firstKeptHour(ctx.window)
   const opened = new Map<Stream, LogStream>()
-  for (const name of streams) {
+  for (const [name] of entriesOf(request.streams)) {
     opened.set(name, await ctx.payouts.open(name, fromHour, logCursor))
   }
-  const before = opened.get(streams[0])?.cursor() ?? null
-  if (before !== null) {
+  const [first] = opened.values()
+  let before = first?.cursor() ?? null
+  const saveAll = async (tx: DbTransaction, next: Omit<LogCursor, 'lastPayoutAtMs'>) => {
+    for (const stream of opened.values())
+      await stream.save(stream === first ? next : { ...next, memory: [] }, tx)
+  }
+  const clear = async () => {
+    for (const stream of opened.values()) stream.clear()
+    const nothing = { block: 0, hash: null, otherHash: null, newest: null, memory: [] }
+    await ctx.payouts.transaction(async (tx) => await saveAll(tx, nothing))
+  }
+  // A stream that an older version did not have needs the blocks that the others have read.
+  const isUneven = [...opened.values()].some((stream) => stream.cursor()?.block !== before?.block)
+  if (isUneven) {
+    await clear()
+    before = null
+  } else if (before !== null) {
+    const cursor = before
     await requireSameChain(reader, before, {
-      remember: async (otherHash) => await opened.get(streams[0])?.save({ ...before, otherHash }),
-      clear: async () => {
-        const nothing = { block: 0, hash: null, otherHash: null, newest: null, memory: [] }
-        // The first stream last, since its hash is the one that is compared.
-        for (const stream of [...opened.values()].toReversed()) {
-          stream.clear()
-          await stream.save(nothing)
-        }
-      },
+      remember: async (otherHash) => await first?.save({ ...cursor, otherHash }),
+      clear,
     })
     if (before.newest !== null && head < before.newest.to) {
       throw new ChainError(
@@ -119,21 +122,24 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   /** The block of each key. */
   const remembered = new Map(before?.memory.map((key) => [key, before.block]))
   await ctx.evidence.list('memory', () => [...remembered.keys()])
-  const fromBlock = await firstUnreadBlock(ctx, reader, [...opened.values()], head)
+  const fromBlock = await firstUnreadBlock(ctx, reader, before?.block ?? -1, head)
   const lastStored = Math.max(before?.block ?? 0, await lastSettledBlock(reader, head))
   const newest = new Map<LogStream, Payout[]>([...opened.values()].map((stream) => [stream, []]))
   const logsPerContract = new Map<string, number>(
     filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
   )
 
-  async function save(doneTo: number, state: Pick<LogCursor, 'hash' | 'newest'>): Promise<void> {
+  async function save(
+    doneTo: number,
+    state: Pick<LogCursor, 'hash' | 'newest'>,
+    saveChunk?: (tx: DbTransaction) => Promise<void>,
+  ): Promise<void> {
     const block = Math.min(doneTo, lastStored)
-    for (const [name, stream] of opened) {
-      if ((stream.cursor()?.block ?? -1) > block) continue
-      const keys = [...remembered].flatMap(([key, keyBlock]) => (keyBlock <= block ? [key] : []))
-      const memory = name === streams[0] ? keys.slice(-maxMemory) : []
-      await stream.save({ block, memory, otherHash: null, ...state })
-    }
+    const keys = [...remembered].flatMap(([key, keyBlock]) => (keyBlock <= block ? [key] : []))
+    await ctx.payouts.transaction(async (tx) => {
+      await saveChunk?.(tx)
+      await saveAll(tx, { block, memory: keys.slice(-maxMemory), otherHash: null, ...state })
+    })
   }
 
   const saveProgress = await backfillOf(ctx, reader, fromBlock, head)
@@ -150,34 +156,35 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       chunkBlocks: request.chunkBlocks ?? Math.max(minChunkBlocks, usdcChunkBlocks(chain)),
       signal: ctx.signal,
       onChunk: async (chunk) => {
-        const answer = await request.toPayouts(chunk, reader, remembered)
-        const { payouts, remember = [], prices = [] } = answer
+        const { payouts: unvalued, remember = [] } = await request.toPayouts(
+          chunk,
+          reader,
+          remembered,
+        )
+        const { toBlock } = chunk
+        const { payouts, prices } = await valued(reader, toBlock, request.streams, unvalued)
         // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
-        const added: [LogStream, readonly Payout[]][] = []
+        const read = new Map<Stream, readonly Payout[]>()
+        for (const [name, ofStream] of payouts)
+          read.set(name, chunk.exactTimes ? ofStream : await withExactNewest(reader, ofStream))
+        const saveChunk = ctx.evidence.addChunk({
+          source: { reader, filters, fromBlock: chunk.fromBlock, toBlock },
+          payouts: read,
+          prices,
+          remembered: [...new Map(remember).keys()],
+        })
         for (const [name, stream] of opened) {
-          const done = stream.cursor()?.block ?? -1
-          const unread = (payouts[name] ?? []).filter(({ block }) => block > done)
-          added.push([stream, chunk.exactTimes ? unread : await withExactNewest(reader, unread)])
-        }
-        // The first stream is saved first, so that its cursor shows which chunks have evidence.
-        const first = Math.max(chunk.fromBlock, (opened.get(streams[0])?.cursor()?.block ?? -1) + 1)
-        const all = streams
-          .flatMap((name) => payouts[name] ?? [])
-          .filter(({ block }) => block >= first)
-        const range = { fromBlock: first, toBlock: chunk.toBlock }
-        if (first <= chunk.toBlock)
-          await ctx.evidence.addChunk({ reader, filters, ...range, payouts: all, prices })
-        for (const [stream, unread] of added) {
-          stream.add(unread.filter(({ block }) => block <= lastStored))
-          newest.get(stream)?.push(...unread.filter(({ block }) => block > lastStored))
+          const ofStream = read.get(name) ?? []
+          stream.add(ofStream.filter(({ block }) => block <= lastStored))
+          newest.get(stream)?.push(...ofStream.filter(({ block }) => block > lastStored))
+          reread.push(...ofStream.filter(({ block }) => block <= (before?.newest?.to ?? 0)))
         }
         for (const [key, block] of remember) {
           if (!remembered.has(key)) remembered.set(key, block)
         }
-        reread.push(...all.filter(({ block }) => block <= (before?.newest?.to ?? 0)))
         for (const { address } of chunk.logs) addTo(logsPerContract, address, 1)
         // Saved after each chunk, since rate-limited nodes answer only a few of them per poll.
-        await save(chunk.toBlock, { hash: null, newest: null })
+        await save(toBlock, { hash: null, newest: null }, saveChunk)
         doneTo = chunk.toBlock
         await saveProgress?.(doneTo)
         if (doneTo < head && ctx.isTurnOver()) throw new UnfinishedRead('other rails are waiting')
@@ -225,14 +232,14 @@ async function freshHead(reader: ChainReader, pollMs: number): Promise<number> {
   )
 }
 
-/** Returns the first block that some stream has not read; at first, or after a long pause, the start of the window. */
+/** Returns the first block that was not read; at first, or after a long pause, the start of the window. */
 async function firstUnreadBlock(
   ctx: AdapterContext,
   reader: ChainReader,
-  streams: readonly LogStream[],
+  lastRead: number,
   head: number,
 ): Promise<number> {
-  const next = Math.min(...streams.map((stream) => (stream.cursor()?.block ?? -1) + 1))
+  const next = lastRead + 1
   const windowBlocks = (31 * dayMs) / (chains[reader.name].blockSeconds * secondMs)
   if (next > Math.max(0, head - windowBlocks)) return next
   return Math.max(next, await reader.blockAtTime(ctx.window.start30dMs))

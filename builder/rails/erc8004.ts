@@ -53,7 +53,7 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
     read: async (ctx) =>
       await aggregateLogs<typeof registryEvents, Stream>(ctx, {
         chain,
-        streams: ['feedback', 'registrations'],
+        streams: { feedback: 'events', registrations: 'events' },
         abi: registryEvents,
         filters: [
           { addresses: [identityRegistry], topics: [selectors(identityEvents)] },

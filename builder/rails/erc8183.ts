@@ -2,7 +2,6 @@
 import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 
-import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
@@ -53,8 +52,7 @@ function chunkPayouts(
     const { amount: units, provider } = args
     const client = clients.get(String(args.jobId)) ?? null
     const removedBy = client === provider.toLowerCase() ? 'self_dealing' : null
-    const microUsdc = microFromBaseUnits(units, 18)
-    return [payoutAt(log, client, provider, { units, microUsdc, removedBy })]
+    return [payoutAt(log, client, provider, { units, removedBy })]
   })
   return { payouts: { payments }, remember }
 }
@@ -73,7 +71,7 @@ export const erc8183Bnb = defineRail({
   read: async (ctx) =>
     await aggregateLogs(ctx, {
       chain: 'bsc',
-      streams: ['payments'],
+      streams: { payments: { decimals: 18 } },
       abi: commerceEvents,
       filters: [{ addresses: [commerce], topics: [selectors(commerceEvents)] }],
       toPayouts: async (chunk, _, memory) => await Promise.resolve(chunkPayouts(chunk, memory)),

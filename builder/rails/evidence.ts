@@ -8,46 +8,59 @@ import { digestOf, pack } from '../../src/core/evidence.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { saveEvidence } from '../../src/db/evidence.ts'
 import type { EvidenceDocument } from '../../src/db/evidence.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import { loadHourlyAggregate, saveHourlyAggregate, historyOf } from '../../src/db/polls.ts'
 import { deleteRecords } from '../../src/db/records.ts'
 import type { Db, DbTransaction } from '../../src/db/schema.ts'
-import type { Http } from '../../src/outbound/http.ts'
+import type { Http, HttpAnswer } from '../../src/outbound/http.ts'
 import type { LogFilter } from '../chain/logs.ts'
-import type { Payout } from './payouts.ts'
+import { linesOf } from './payout-lines.ts'
+import type { StreamPayouts } from './payout-lines.ts'
+import type { FeedPrice } from './streams.ts'
 import type { Window } from './window.ts'
 
-export const rowsKeptMs = 35 * dayMs
-const maxRowsLength = 1024 * 1024
+const rowsKeptMs = 35 * dayMs
+/** Answers are kept as they came if all those of a poll together have at most this length. */
+const maxAnswersLength = 1024 * 1024
+const answersKeptMs = dayMs
 
-/** The chunks that no bundle names yet, by their first block instead of the hour. */
+/** The chunks that no bundle names yet, by their first block or a digest instead of the hour. */
 const stream = 'evidence'
 const storedChunk = z.object({
   input: z.object({ at: z.string() }).catchall(z.json()),
   prices: z.array(z.json()),
 })
 
-interface ReadChunk {
+interface ReadBlocks {
   readonly reader: Pick<ChainReader, 'name' | 'knownHash'>
   readonly filters: readonly LogFilter[]
   readonly fromBlock: number
   readonly toBlock: number
-  readonly payouts: readonly Payout[]
-  readonly prices: readonly object[]
 }
+
+interface ReadChunk {
+  /** What was read: blocks, or the newest unread transactions of a Solana wallet up to a signature. */
+  readonly source: ReadBlocks | { readonly wallet: string; readonly to: string }
+  readonly payouts: StreamPayouts
+  readonly prices?: readonly FeedPrice[]
+  /** Keys for later chunks. */
+  readonly remembered?: readonly string[]
+}
+
+/** Lists that follow from answers are kept as long as rows. */
+export type ListSource = 'answers' | 'chain' | 'lists'
 
 export type EvidenceCollector = ReturnType<typeof collectEvidence>
 /** Receives from adapters what they read. */
 export type PollEvidence = Pick<EvidenceCollector, 'addChunk' | 'list' | 'setReading'>
 
-export function collectEvidence(
-  rail: string,
-  database: OpenDatabase,
-  { endMs, start30dMs }: Window,
-) {
+export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
   const rowsKeptUntil = isoTime(endMs + rowsKeptMs)
   const documents = new Map<string, EvidenceDocument>()
-  const answers: object[] = []
+  const answers: (Pick<HttpAnswer, 'bytes' | 'overridden' | 'sha256' | 'url'> & {
+    readonly read_from: string
+  })[] = []
+  const texts = new Map<string, string>()
+  let answersLength = 0
   const lists: Record<string, string> = {}
   let buckets: string | null = null
   const keep = (body: string, keptUntil: string | null): string => {
@@ -60,38 +73,36 @@ export function collectEvidence(
     return keep(packed, until)
   }
   return {
-    /** Reads a list on which the rest of the reading depends. A check takes it from the evidence instead. */
-    list: async <List>(name: string, read: () => List | Promise<List>): Promise<List> => {
+    /** Reads a list on which the rest of the reading depends. A check compares it, or takes it from the evidence. */
+    list: async <List>(
+      name: string,
+      read: () => List | Promise<List>,
+      source: ListSource = 'lists',
+    ): Promise<List> => {
       const list = await read()
-      lists[name] = keepPacked(list, null)
+      lists[name] = keepPacked(list, source === 'answers' ? rowsKeptUntil : null)
       return list
     },
-    addChunk: async ({ reader, filters, fromBlock, toBlock, payouts, prices }: ReadChunk) => {
+    /** Returns what saves it, so that it is saved together with the cursor. */
+    addChunk: ({ source, payouts, prices = [], remembered = [] }: ReadChunk) => {
       const lines = linesOf(payouts)
-      const body = JSON.stringify(lines)
-      const rows = body.length > maxRowsLength ? null : keep(body, rowsKeptUntil)
-      const chunk = {
-        input: {
-          chain: reader.name,
-          filters: keepPacked(filters, rowsKeptUntil),
-          from: { number: fromBlock, hash: reader.knownHash(fromBlock) },
-          to: { number: toBlock, hash: reader.knownHash(toBlock) },
-          count: lines.length,
-          rows_digest: digestOf(lines.join('\n')),
-          rows,
-          lists: { ...lists },
-          at: isoTime(endMs),
-        },
-        prices,
+      const input = {
+        ...placeOf(source, (filters) => keepPacked(filters, rowsKeptUntil)),
+        count: lines.length,
+        rows_digest: digestOf(lines.join('\n')),
+        rows: keepPacked(lines, rowsKeptUntil),
+        remembered: remembered.length === 0 ? null : keepPacked(remembered, rowsKeptUntil),
+        lists: { ...lists },
+        at: isoTime(endMs),
       }
       const named = [...documents.values()]
-      await database.write(async (tx) => {
+      documents.clear()
+      return async (tx: DbTransaction): Promise<void> => {
         await saveEvidence(tx, named)
-        // A chunk that is read again after a crash replaces the former one.
-        const buckets = [{ hour: fromBlock, body: chunk }]
+        // Blocks that are read again after a failure replace the former reading.
+        const buckets = [{ hour: keyOf(source), body: { input, prices } }]
         await saveHourlyAggregate(tx, rail, stream, { cursor: null, buckets })
-      })
-      for (const { sha256 } of named) documents.delete(sha256)
+      }
     },
     /** Aggregates are kept forever. */
     setReading: (reading: unknown, isAggregate: boolean) => {
@@ -100,24 +111,37 @@ export function collectEvidence(
     watch: ({ json }: Http): Http => ({
       json: async (url, request) => {
         const answer = await json(url, request)
-        const { url: of, readFrom: read_from, overridden, sha256, bytes } = answer
+        const { url: of, readFrom: read_from, overridden, sha256, bytes, text } = answer
         answers.push({ url: of, read_from, overridden, sha256, bytes })
+        // Databases refuse NUL characters.
+        if (answersLength <= maxAnswersLength && !text.includes('\0')) texts.set(sha256, text)
+        answersLength += bytes
         return answer
       },
     }),
     /** Returns the SHA-256 of the bundle. */
     save: async (tx: DbTransaction, facts: object): Promise<string> => {
+      const keptUntil = isoTime(endMs + answersKeptMs)
+      if (answersLength > maxAnswersLength) texts.clear()
+      for (const [sha256, body] of texts) documents.set(sha256, { sha256, body, keptUntil })
       const [last] = await historyOf(tx, rail, { limit: 1 })
       const chunks = await chunksOf(tx, rail)
       await deleteRecords(tx, 'hourly_aggregates', { rail, stream })
       const logs = chunks.map(({ input }) => input)
       const bundle = {
-        v: 1,
+        v: 2,
         rail,
         ...facts,
         window: { from: isoTime(start30dMs), to: isoTime(endMs) },
         previous: last?.bundle ?? null,
-        inputs: [...answers.map((answer) => ({ ...answer, rows: buckets })), ...logs],
+        inputs: [
+          ...answers.map((answer) => ({
+            ...answer,
+            kept_until: texts.has(answer.sha256) ? keptUntil : null,
+            rows: buckets,
+          })),
+          ...logs,
+        ],
         lists,
         prices: chunks.flatMap(({ prices }) => prices),
         buckets,
@@ -138,11 +162,17 @@ async function chunksOf(db: Db, rail: string) {
     .sort((a, b) => Date.parse(a.input.at) - Date.parse(b.input.at))
 }
 
-/** `block,logIndex,tx,payer,payee,units,removedBy`, sorted: any node gives the same lines. */
-export function linesOf(payouts: readonly Payout[]): readonly string[] {
-  return payouts
-    .map(({ block, logIndex, txHash, payer, payee, units = 1n, removedBy }) =>
-      [block, logIndex, txHash, payer, payee, units, removedBy].join(','),
-    )
-    .sort()
+function placeOf(source: ReadChunk['source'], keepFilters: (filters: unknown) => string) {
+  if ('wallet' in source) return { chain: 'solana', ...source }
+  const { reader, filters, fromBlock, toBlock } = source
+  return {
+    chain: reader.name,
+    filters: keepFilters(filters),
+    from: { number: fromBlock, hash: reader.knownHash(fromBlock) },
+    to: { number: toBlock, hash: reader.knownHash(toBlock) },
+  }
+}
+
+function keyOf(source: ReadChunk['source']): number {
+  return 'wallet' in source ? parseInt(digestOf(source.to).slice(0, 12), 16) : source.fromBlock
 }

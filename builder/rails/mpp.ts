@@ -3,7 +3,6 @@ import { keccak256, parseAbi, stringToHex, toEventSelector } from 'viem'
 import type { Address } from 'viem'
 
 import { addressTopic } from '../../src/core/abi.ts'
-import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
@@ -50,7 +49,7 @@ function paymentOf(
 ): Payout {
   const isSelf = payer?.toLowerCase() === payee.toLowerCase()
   const removedBy = isSelf ? 'self_payment' : null
-  return payoutAt(log, payer, payee, { units, microUsdc: microFromBaseUnits(units, 6), removedBy })
+  return payoutAt(log, payer, payee, { units, removedBy })
 }
 
 /** An escrow pays the payee, then refunds the payer, then emits its event, so an event names the transfers before it. */
@@ -97,7 +96,7 @@ export const mpp = defineRail({
   read: async (ctx) =>
     await aggregateLogs(ctx, {
       chain: 'tempo',
-      streams: ['payments'],
+      streams: { payments: { decimals: 6 } },
       abi: mppEvents,
       filters: [
         { addresses: tokens, topics: [[toEventSelector(memoEvent)]] },

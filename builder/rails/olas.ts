@@ -2,20 +2,18 @@
 import { formatUnits, parseAbi } from 'viem'
 import { z } from 'zod'
 
-import type { ChainReader } from '../../src/chain/reader.ts'
 import { address } from '../../src/chain/values.ts'
-import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, monthOf } from './aggregated-logs.ts'
-import type { ChunkPayouts, AggregatedLogs } from './aggregated-logs.ts'
-import { coinPrice, microUsdcOfCoin } from './chainlink.ts'
+import type { ChunkPayouts } from './aggregated-logs.ts'
 import places from './olas-marketplaces.json' with { type: 'json' }
 import { addKnown } from './payout-hour.ts'
 import { payoutAt, topShare, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
+import type { AggregatedLogs } from './streams.ts'
 import type { Window } from './window.ts'
 
 const trackerNames = ['native', 'usdc', 'olas', 'nvm'] as const
@@ -51,7 +49,6 @@ type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 function streamEntry(
   log: OlasLog,
   trackers: OlasPlace['trackers'],
-  price: bigint | null,
 ): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {
@@ -59,9 +56,7 @@ function streamEntry(
       const tracker = trackerNames.find((name) => trackers[name] === log.address)
       const { mech, deliveryRate: units } = event.args
       if (tracker === undefined) return null
-      const micro = tracker === 'usdc' ? microFromBaseUnits(units, 6) : 0
-      const microUsdc = tracker === 'native' ? microUsdcOfCoin(units, price) : micro
-      return [tracker, payoutAt(log, null, mech, { units, microUsdc })]
+      return [tracker, payoutAt(log, null, mech, { units })]
     }
     case 'RequesterBalanceAdjusted':
       return ['charges', payoutAt(log, event.args.requester, event.args.requester, { units: 0n })]
@@ -86,24 +81,16 @@ function streamEntry(
   }
 }
 
-async function chunkPayouts(
+function chunkPayouts(
   chunk: LogChunk<typeof olasEvents>,
-  reader: ChainReader,
-  { trackers, priceFeed }: OlasPlace,
-): Promise<ChunkPayouts<Stream>> {
-  const earnsCoins = chunk.logs.some(
-    (log) => log.address === trackers.native && log.event.eventName === 'MechBalanceAdjusted',
-  )
-  const feed = earnsCoins ? priceFeed : null
-  const price = feed === null ? 10n ** 8n : await coinPrice(reader, feed, chunk.toBlock)
-  const answer = price === null ? null : String(price)
+  { trackers }: OlasPlace,
+): ChunkPayouts<Stream> {
   const payouts: Partial<Record<Stream, Payout[]>> = {}
   for (const log of chunk.logs) {
-    const entry = streamEntry(log, trackers, price)
+    const entry = streamEntry(log, trackers)
     if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
   }
-  const prices = feed === null ? [] : [{ feed, block: chunk.toBlock, answer }]
-  return { payouts, prices }
+  return { payouts }
 }
 
 function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
@@ -143,13 +130,22 @@ function olasOn(place: OlasPlace): AnyRailAdapter {
     read: async (ctx) =>
       await aggregateLogs<typeof olasEvents, Stream>(ctx, {
         chain,
-        streams: [...trackerNames, 'deliveries', 'requests', 'charges', 'withdrawals'],
+        streams: {
+          native: priceFeed === null ? { decimals: 18 } : { feed: priceFeed },
+          usdc: { decimals: 6 },
+          olas: 'events',
+          nvm: 'events',
+          deliveries: 'events',
+          requests: 'events',
+          charges: 'events',
+          withdrawals: 'events',
+        },
         abi: olasEvents,
         filters: [
           { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
           { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },
         ],
-        toPayouts: async (chunk, reader) => await chunkPayouts(chunk, reader, place),
+        toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk, place)),
       }),
     reduce: (aggregated, window) => {
       const deliveries = monthOf(aggregated, 'deliveries', window)

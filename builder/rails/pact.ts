@@ -78,8 +78,7 @@ async function chunkPayouts(
     if (units === null) continue
     paid.set(id, log.block)
     const removedBy = pact.creator === pact.recipient ? 'self_dealing' : null
-    const value = { units, microUsdc: null, removedBy }
-    payments.push(payoutAt(log, pact.creator, pact.recipient, value))
+    payments.push(payoutAt(log, pact.creator, pact.recipient, { units, removedBy }))
   }
   return { payouts: { payments, created }, remember: paid }
 }
@@ -98,7 +97,7 @@ export const pact = defineRail({
   read: async (ctx) =>
     await aggregateLogs<typeof pactEvents, Stream>(ctx, {
       chain: 'arbitrum',
-      streams: ['payments', 'created'],
+      streams: { payments: 'unpriced', created: 'events' },
       abi: pactEvents,
       chunkBlocks: 100_000,
       filters: [

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/polls.ts'
+import type { DbTransaction } from '../../src/db/schema.ts'
 import { emptyHour, payoutHourBody } from './payout-hour.ts'
 import type { PayoutHour } from './payout-hour.ts'
 import { aggregatePayouts, laterTime } from './payouts.ts'
@@ -23,6 +24,9 @@ export type PayoutStore = ReturnType<typeof createPayoutStore>
 
 export function createPayoutStore(rail: string, database: OpenDatabase) {
   return {
+    transaction: async (work: (tx: DbTransaction) => Promise<void>): Promise<void> => {
+      await database.write(work)
+    },
     /** Reads the hours from `fromHour` on. Earlier ones remain stored as evidence. @throws StoredStateError */
     open: async <Cursor extends StreamCursor>(
       stream: string,
@@ -66,15 +70,16 @@ async function openStream<Cursor extends StreamCursor>(
       }
     },
     /** Saves in one transaction, so that a cursor is never ahead of the stored hours. */
-    save: async (next: Omit<Cursor, 'lastPayoutAtMs'>) => {
+    save: async (next: Omit<Cursor, 'lastPayoutAtMs'>, within?: DbTransaction) => {
       const saved = cursorSchema.parse({ ...next, lastPayoutAtMs })
       const buckets = [...changed].map((at) => {
         const { hour, ...body } = hours.get(at) ?? emptyHour(at)
         return { hour, body }
       })
-      await database.write(async (tx) => {
+      const work = async (tx: DbTransaction) => {
         await saveHourlyAggregate(tx, rail, stream, { cursor: saved, buckets })
-      })
+      }
+      await (within === undefined ? database.write(work) : work(within))
       cursor = saved
       changed.clear()
     },

@@ -2,15 +2,13 @@
 import { formatEther, isAddressEqual, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
-import type { ChainReader } from '../../src/chain/reader.ts'
 import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
-import type { ChunkPayouts } from './aggregated-logs.ts'
-import { coinPrice, microUsdcOfCoin } from './chainlink.ts'
 import { payoutAt } from './payouts.ts'
+import type { Payout } from './payouts.ts'
 
 export const poidhEvents = parseAbi([
   'event ClaimAccepted(uint256 indexed bountyId, uint256 indexed claimId, address indexed claimIssuer, address bountyIssuer, uint256 bountyAmount, uint256 payout, uint256 fee, uint256 round)',
@@ -22,22 +20,12 @@ interface PoidhChain {
   readonly priceFeed: Address
 }
 
-async function chunkPayouts(
-  chunk: LogChunk<typeof poidhEvents>,
-  reader: ChainReader,
-  feed: Address,
-): Promise<ChunkPayouts<'payments'>> {
-  if (chunk.logs.length === 0) return { payouts: {} }
-  const price = await coinPrice(reader, feed, chunk.toBlock)
-  const payments = chunk.logs.map((log) => {
+function paymentsOf({ logs }: LogChunk<typeof poidhEvents>): readonly Payout[] {
+  return logs.map((log) => {
     const { bountyIssuer, claimIssuer, payout: units } = log.event.args
-    const microUsdc = microUsdcOfCoin(units, price)
     const removedBy = isAddressEqual(bountyIssuer, claimIssuer) ? 'self_dealing' : null
-    return payoutAt(log, bountyIssuer, claimIssuer, { units, microUsdc, removedBy })
+    return payoutAt(log, bountyIssuer, claimIssuer, { units, removedBy })
   })
-  const answer = price === null ? null : String(price)
-  const prices = [{ feed, block: chunk.toBlock, answer }]
-  return { payouts: { payments }, prices }
 }
 
 function poidhOn({ rail, chain, contract, priceFeed }: PoidhChain): AnyRailAdapter {
@@ -56,10 +44,11 @@ function poidhOn({ rail, chain, contract, priceFeed }: PoidhChain): AnyRailAdapt
     read: async (ctx) =>
       await aggregateLogs(ctx, {
         chain,
-        streams: ['payments'],
+        streams: { payments: { feed: priceFeed } },
         abi: poidhEvents,
         filters: [{ addresses: [contract], topics: [selectors(poidhEvents)] }],
-        toPayouts: async (chunk, reader) => await chunkPayouts(chunk, reader, priceFeed),
+        toPayouts: async (chunk) =>
+          await Promise.resolve({ payouts: { payments: paymentsOf(chunk) } }),
       }),
     reduce: (aggregated, window) => {
       const { count, keptUnits } = monthOf(aggregated, 'payments', window)

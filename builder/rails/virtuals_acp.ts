@@ -15,7 +15,6 @@ import type { Address } from 'viem'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import { microFromBaseUnits } from '../../src/core/money.ts'
 import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
@@ -155,8 +154,7 @@ function usdcPayout(log: AcpLog, job: PaidJob, amount: bigint): Payout {
   const removedBy = removedFor(job)
   // Other tokens have other decimals, so they count as removed without an amount.
   const units = removedBy === 'not_usdc' ? 0n : amount
-  const microUsdc = microFromBaseUnits(units, 6)
-  return payoutAt(log, job.client, job.recipient, { units, microUsdc, removedBy })
+  return payoutAt(log, job.client, job.recipient, { units, removedBy })
 }
 
 function removedFor({ token, recipient, client, provider }: PaidJob): string | null {
@@ -236,17 +234,20 @@ export const virtualsAcp = defineRail({
   chains: ['base'],
   lookUps: 'base',
   read: async (ctx) => {
-    const reader = ctx.chain('base')
-    const at = {
-      jobManager: await readAddress(reader, routerV2, 'jobManager'),
-      memoManager: await readAddress(reader, routerV2, 'memoManager'),
-      /** Token of v1 jobs that name none. */
-      defaultToken: await readAddress(reader, acpV1, 'paymentToken'),
-      escrowToken: await readAddress(reader, escrow, 'paymentToken'),
+    const readContracts = async () => {
+      const reader = ctx.chain('base')
+      return {
+        jobManager: await readAddress(reader, routerV2, 'jobManager'),
+        memoManager: await readAddress(reader, routerV2, 'memoManager'),
+        /** Token of v1 jobs that name none. */
+        defaultToken: await readAddress(reader, acpV1, 'paymentToken'),
+        escrowToken: await readAddress(reader, escrow, 'paymentToken'),
+      }
     }
+    const at = await ctx.evidence.list('contracts', readContracts, 'chain')
     return await aggregateLogs<typeof acpEvents, Stream>(ctx, {
       chain: 'base',
-      streams: ['escrow', 'payments', 'jobs'],
+      streams: { escrow: { decimals: 6 }, payments: { decimals: 6 }, jobs: 'events' },
       abi: acpEvents,
       filters: [
         { addresses: [acpV1], topics: [selectors(acpV1Events)] },

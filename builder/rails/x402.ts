@@ -7,7 +7,6 @@ import { chains } from '../../src/chain/chains.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { address } from '../../src/chain/values.ts'
 import { transferTopic } from '../../src/core/abi.ts'
-import { microFromBaseUnits } from '../../src/core/money.ts'
 import { SourceError } from '../../src/outbound/http.ts'
 import { readChunk, selectors, walletFilters } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
@@ -54,15 +53,10 @@ const sellersCursor = z.object({
   hosts: z.record(z.string(), z.string()),
 })
 
-/**
- * Anyone can list the wallet of a stranger, so a wallet keeps its host as long as that host lists it. A new wallet
- * belongs to the host that lists it in the most offers, the first by name on a tie.
- */
-function sellersOn(
-  chain: X402Chain['chain'],
-  offers: readonly BazaarOffer[],
-  known: Readonly<Record<string, string>>,
-): Sellers {
+/** How many offers of each host name a wallet. */
+type OfferCounts = ReadonlyMap<string, ReadonlyMap<string, number>>
+
+function countOffers(chain: X402Chain['chain'], offers: readonly BazaarOffer[]): OfferCounts {
   const { chainId, usdc } = chains[chain]
   const networks: readonly string[] = [chain, `eip155:${chainId}`]
   const counts = new Map<string, Map<string, number>>()
@@ -74,8 +68,16 @@ function sellersOn(
     hosts.set(host, (hosts.get(host) ?? 0) + 1)
     counts.set(payTo.toLowerCase(), hosts)
   }
+  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/**
+ * Anyone can list the wallet of a stranger, so a wallet keeps its host as long as that host lists it. A new wallet
+ * belongs to the host that lists it in the most offers, the first by name on a tie.
+ */
+function sellersOf(offers: OfferCounts, known: Readonly<Record<string, string>>): Sellers {
   return new Map(
-    [...counts].map(([wallet, hosts]) => {
+    [...offers].map(([wallet, hosts]) => {
       const kept = known[wallet]
       if (kept !== undefined && hosts.has(kept)) return [wallet, kept]
       const [first] = [...hosts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
@@ -97,8 +99,7 @@ function removedBy(from: string, to: string, value: bigint, sellers: Sellers): s
 function payoutOf(log: PaymentLog, sellers: Sellers, channels: Channels): Payout | null {
   const payoutTo = (payer: string, payee: string, units: bigint): Payout => {
     const removed = removedBy(payer, payee, units, sellers)
-    const microUsdc = microFromBaseUnits(units, 6)
-    return payoutAt(log, payer, payee, { units, microUsdc, removedBy: removed })
+    return payoutAt(log, payer, payee, { units, removedBy: removed })
   }
   const { eventName, args } = log.event
   if (eventName === 'Claimed') {
@@ -187,20 +188,24 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
     chains: [chain],
     lookUps: chain,
     read: async (ctx) => {
-      const bazaar = await ctx.evidence.list('sellers', async () => {
+      const readOffers = async () => {
         const { offers, ...listing } = await readBazaar(ctx)
+        return { ...listing, counts: countOffers(chain, offers) }
+      }
+      const { counts, ...listing } = await ctx.evidence.list('offers', readOffers, 'answers')
+      const sellers = await ctx.evidence.list('sellers', async () => {
         const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
-        const sellers = sellersOn(chain, offers, known.cursor()?.hosts ?? {})
-        if (sellers.size === 0) throw new SourceError(`the Bazaar lists no seller on ${name}`)
-        await known.save({ hosts: Object.fromEntries(sellers) })
-        return { ...listing, sellers }
+        const found = sellersOf(counts, known.cursor()?.hosts ?? {})
+        if (found.size === 0) throw new SourceError(`the Bazaar lists no seller on ${name}`)
+        await known.save({ hosts: Object.fromEntries(found) })
+        return found
       })
-      const { sellers } = bazaar
+      const bazaar = { ...listing, sellers }
       await ctx.evidence.list('facilitators', () => facilitators)
       const usdc = chains[chain].usdc.address
       const aggregated = await aggregateLogs(ctx, {
         chain,
-        streams: ['payments'],
+        streams: { payments: { decimals: 6 } },
         abi: paymentEvents,
         filters: [
           ...walletFilters(usdc, transferTopic, [...sellers.keys()].sort(), 'second'),

@@ -51,6 +51,10 @@ export const x402Solana = defineRail({
   },
   chains: ['solana'],
   read: async (ctx) => {
+    if (ctx.fromLines !== undefined) {
+      const { streams, evidence } = await ctx.fromLines({ usdc: { decimals: 6 } })
+      return { ...streams.usdc, pointers: evidence }
+    }
     const solana = createSolanaReader(ctx.solana())
     const fromHour = firstKeptHour(ctx.window)
     const stream = await ctx.payouts.open('usdc', fromHour, cursorSchema)
@@ -79,7 +83,16 @@ export const x402Solana = defineRail({
         transactions += step.read.length
         if (!step.finished || isResumed) unfinished.push(address)
         stream.add(step.payouts)
-        await stream.save({ addresses: Object.fromEntries(states) })
+        const to = step.read[0]?.signature
+        const payouts = new Map([['usdc', step.payouts]])
+        const saveChunk =
+          to === undefined
+            ? null
+            : ctx.evidence.addChunk({ source: { wallet: address, to }, payouts })
+        await ctx.payouts.transaction(async (tx) => {
+          await saveChunk?.(tx)
+          await stream.save({ addresses: Object.fromEntries(states) }, tx)
+        })
       }
       waiting = unfinished
     }
@@ -195,7 +208,9 @@ async function readPayouts(
     const { blockTime, meta, slot } = transaction
     // The node also lists transactions that only mention the address.
     if (feePayerOf(transaction) !== feePayer || meta.err !== null || blockTime === null) return []
-    return transfersOf(transaction, usdcMint).map(({ from, to, units }) => ({
+    return transfersOf(transaction, usdcMint).map(({ from, to, units }, logIndex) => ({
+      txHash: signature,
+      logIndex,
       atMs: blockTime * secondMs,
       block: slot,
       payer: from,

@@ -75,13 +75,15 @@ function cell(value: unknown): string {
 export function printChecks(
   { print }: { readonly print: (value: object, text?: string) => void },
   subject: object,
-  checks: readonly (Check & { readonly remedy?: string })[],
+  checks: readonly (Check & { readonly remedy?: string; readonly label?: string })[],
 ): number {
   const good = allGood(checks)
-  const lines = checks.map(({ good: isGood, what, detail, remedy }) => {
-    const line = `${isGood ? 'good' : 'BAD '}  ${plain(what)}: ${plain(detail)}\n`
-    return remedy === undefined ? line : `${line}      What to do: ${remedy}\n`
-  })
+  const lines = checks.map(
+    ({ good: isGood, what, detail, remedy, label = isGood ? 'good' : 'BAD ' }) => {
+      const line = `${label}  ${plain(what)}: ${plain(detail)}\n`
+      return remedy === undefined ? line : `${line}      What to do: ${remedy}\n`
+    },
+  )
   const verdict = good ? 'All checks passed.' : 'Some checks failed.'
   print({ ...subject, good, checks }, `${describe(subject)}${lines.join('')}${verdict}\n`)
   return good ? exitCodes.ok : exitCodes.refused

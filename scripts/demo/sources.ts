@@ -66,7 +66,7 @@ function logRail(rail: string, chain: EvmChainName, isLookedUp: boolean): AnyRai
     read: async (ctx) =>
       await aggregateLogs(ctx, {
         chain,
-        streams: ['payments'],
+        streams: { payments: { decimals: 6 } },
         abi,
         filters: [{ addresses: [contractOf(rail)], topics: [selectors(abi)] }],
         chunkBlocks: Math.ceil(dayMs / secondMs / chains[chain].blockSeconds),
@@ -74,8 +74,7 @@ function logRail(rail: string, chain: EvmChainName, isLookedUp: boolean): AnyRai
           const payments = logs.map((log) => {
             const { payer, payee, amount } = log.event.args
             const removedBy = removalOf(rail, payer.toLowerCase(), payee.toLowerCase())
-            const value = { units: amount, microUsdc: Number(amount), removedBy }
-            return payoutAt(log, payer, payee, value)
+            return payoutAt(log, payer, payee, { units: amount, removedBy })
           })
           return await Promise.resolve({ payouts: { payments } })
         },

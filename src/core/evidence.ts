@@ -14,34 +14,68 @@ export function digestOf(text: string): string {
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
 const lists = z.record(z.string(), digest)
 const block = z.object({ number: z.int() })
-const logInput = z.object({
+const logMembers = z.object({
   chain: z.string(),
-  from: block,
-  to: block,
+  count: z.int(),
   rows_digest: digest,
+  /** Null in older bundles, if the lines were long. */
   rows: digest.nullable(),
+  remembered: digest.nullish(),
   lists,
   at: z.string(),
 })
+const blockInput = logMembers.extend({ from: block, to: block })
+const logInput = z.union([blockInput, logMembers.extend({ wallet: z.string() })])
+const answerInput = z.object({
+  url: z.string(),
+  read_from: z.string(),
+  overridden: z.boolean(),
+  sha256: digest,
+  bytes: z.int(),
+  kept_until: z.string().nullish(),
+  rows_digest: z.never().optional(),
+})
+const price = z.object({ feed: z.string(), block: z.int(), answer: z.string().nullable() })
 
+export type BlockInput = z.infer<typeof blockInput>
+/** What a poll read from a chain: blocks, or transactions of a Solana wallet. */
 export type LogInput = z.infer<typeof logInput>
+export type AnswerInput = z.infer<typeof answerInput>
+export type PriceInput = z.infer<typeof price>
 
-/** The part of a bundle that a check reads. */
+const status = { status: z.string(), undecidedSinceMs: z.number().nullable() }
+const flags = z.object({
+  raised: z.array(z.looseObject({ kind: z.string() })),
+  cleared: z.array(z.string()),
+})
+
+/** The part of a bundle that a check reads. Older bundles lack the optional members. */
 export const checkedBundle = z.looseObject({
+  v: z.int(),
   rail: z.string(),
   at: z.string(),
   outcome: z.enum(['ok', 'failed']),
-  window: z.object({ to: z.string() }),
+  rule: z.string(),
+  code: z.object({ version: z.string() }),
+  window: z.object({ from: z.string(), to: z.string() }),
   previous: digest.nullable(),
-  inputs: z.array(
-    z.union([logInput, z.object({ url: z.string(), rows_digest: z.never().optional() })]),
-  ),
+  inputs: z.array(z.union([logInput, answerInput])),
   lists,
+  prices: z.array(price),
   buckets: digest.nullable(),
   figures: z.record(z.string(), z.number().nullable()).nullable(),
+  counters: z.record(z.string(), z.number()),
   basis: z.enum(['payments', 'activity']),
-  former: z.object({ status: z.string(), undecidedSinceMs: z.number().nullable() }),
+  former: z.object(status).nullable(),
+  status: z.string(),
+  undecidedSinceMs: z.number().nullish(),
+  flags: flags.optional(),
 })
+export type Bundle = z.infer<typeof checkedBundle>
+
+export function isLogInput(input: AnswerInput | LogInput): input is LogInput {
+  return 'rows_digest' in input
+}
 
 const partLength = 64 * 1024
 const maxPartLength = 4 * partLength
@@ -85,7 +119,7 @@ export function partsOf(text: string): readonly string[] {
 const pairs = z.array(z.tuple([z.unknown(), z.unknown()]))
 
 /** Reverses `pack`. */
-export function unpack(text: string, documents: ReadonlyMap<string, string>): unknown {
+export function unpack(text: string, documents: Pick<ReadonlyMap<string, string>, 'get'>): unknown {
   return JSON.parse(text, (_name, value: unknown) => {
     if (typeof value !== 'object' || value === null) return value
     if ('$bigint' in value) return BigInt(String(value.$bigint))
@@ -94,6 +128,16 @@ export function unpack(text: string, documents: ReadonlyMap<string, string>): un
     if (!('$parts' in value) || !Array.isArray(value.$parts)) return value
     return value.$parts.flatMap((part) => unpack(documents.get(String(part)) ?? '', documents))
   })
+}
+
+/** A value as lines, for comparison, without the members of these names. */
+export function linesOfValue(value: unknown, hidden: readonly string[] = []): readonly string[] {
+  const plain = (name: string, member: unknown) => {
+    if (hidden.includes(name)) return undefined
+    if (typeof member === 'bigint') return String(member)
+    return member instanceof Map || member instanceof Set ? [...member] : member
+  }
+  return (JSON.stringify(value, plain, 1) ?? 'nothing').split('\n')
 }
 
 /** Describes the first line that differs; null if none does. */

@@ -123,6 +123,14 @@ export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFac
   return { ...decided, raised: named, cleared }
 }
 
+/** For the evidence. The titles of findings contain the name of the rail. */
+export function flagsOf({ raised, cleared }: DetectedFlags) {
+  const findings = raised.map(({ kind, finding: { severity, evidence } }) => {
+    return { kind, severity, evidence }
+  })
+  return { raised: findings, cleared }
+}
+
 function decideGood(past: RailState, measurement: Measurement, facts: PollFacts) {
   // A status that others' figures gave ends with our first reading.
   const former = past.figuresSource === 'audit' ? null : past

@@ -107,9 +107,11 @@ async function exchange(
   const maxBytes = Math.min(options.maxBytes ?? maxAnswerBytes, budget.bytes)
   const bytes = await readLimited(response, maxBytes)
   budget.bytes -= bytes.byteLength
+  const text = decode(bytes)
   return {
     url,
-    body: parseJson(bytes),
+    body: parseJson(text),
+    text,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     bytes: bytes.byteLength,
     readFrom: host,
@@ -188,7 +190,7 @@ async function statusError(
 /** Undefined if the body is not JSON or is too long. */
 async function errorBody(response: Response): Promise<unknown> {
   return await readLimited(response, maxErrorBytes)
-    .then(parseJson)
+    .then((bytes) => parseJson(decode(bytes)))
     .catch(() => undefined)
 }
 
@@ -208,24 +210,24 @@ function refuseWrongType(contentType: string | null): void {
 }
 
 /** Removes NUL characters, which databases refuse. */
-function parseJson(bytes: Uint8Array): unknown {
-  const text = decode(bytes).replaceAll('\0', '')
+export function parseJson(body: string): unknown {
+  const text = body.replace(/^\uFEFF/, '').replaceAll('\0', '')
   if (text.trim() === '') throw new SourceError('the answer is empty')
   if (/^\s*<(?:!doctype|html|head|body|\?xml)/i.test(text)) {
     throw new SourceError('answered HTML instead of JSON')
   }
   try {
-    const body: unknown = text.includes(String.raw`\u0000`)
-      ? JSON.parse(text, (_key, value: unknown) =>
-          typeof value === 'string' ? value.replaceAll('\0', '') : value,
+    const value: unknown = text.includes(String.raw`\u0000`)
+      ? JSON.parse(text, (_key, member: unknown) =>
+          typeof member === 'string' ? member.replaceAll('\0', '') : member,
         )
       : JSON.parse(text)
-    return body
+    return value
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new SourceError(
       isCutOff(error, text)
-        ? `the JSON is cut off after ${bytes.byteLength} bytes`
+        ? `the JSON is cut off after ${Buffer.byteLength(body)} bytes`
         : 'the answer is not valid JSON',
       'malformed',
       { cause: error },
@@ -240,7 +242,7 @@ function isCutOff(error: SyntaxError, text: string): boolean {
 
 function decode(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (error) {
     throw new SourceError('the answer is not UTF-8', 'malformed', { cause: error })
   }

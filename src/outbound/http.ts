@@ -15,6 +15,8 @@ export interface HttpAnswer {
   readonly url: string
   /** Parsed JSON whose strings contain no NUL characters. */
   readonly body: unknown
+  readonly text: string
+  /** Of the bytes of `text`. */
   readonly sha256: string
   readonly bytes: number
   readonly readFrom: string

@@ -231,6 +231,7 @@ function adapter(rail: string, machine: Machine, process: Process, chance: Chanc
     rule: { name: rail, version: '1', text: 'All payouts count.' },
     hosts: [],
     chains: [],
+    hasCounters: false,
     read: () => Promise.reject(new Error('not used')),
     recompute: () => {
       throw new Error('not used')

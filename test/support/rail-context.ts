@@ -54,7 +54,7 @@ export function railContext(options: RailContextOptions): AdapterContext {
       save: async (backfill) =>
         await Promise.resolve(options.onBackfill?.(backfill && { ...backfill, leftMs: null })),
     },
-    evidence: collectEvidence(rail, database, windowEndingAt(endMs)),
+    evidence: collectEvidence(rail, windowEndingAt(endMs)),
     isTurnOver: () => false,
     signal,
   }

@@ -7,6 +7,9 @@ const railFlags = [...failureFlags, ...figureFlags] as const
 
 export type RailFlagKind = (typeof railFlags)[number]['kind']
 
+/** The kinds that polls of rails open and close. */
+export const railFlagKinds: readonly string[] = railFlags.map(({ kind }) => kind)
+
 /** When each kind of flag is raised. */
 export const flagTexts = [
   ...railFlags.map(({ kind, text }) => [kind, text] as const),

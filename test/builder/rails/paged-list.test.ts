@@ -15,7 +15,14 @@ async function read(
     http: {
       json: (url) => {
         const answer = { url, readFrom: 'list.example', overridden: false }
-        return Promise.resolve({ ...answer, status: 200, body: null, sha256: 'ab', bytes: 0 })
+        return Promise.resolve({
+          ...answer,
+          status: 200,
+          body: null,
+          text: 'null',
+          sha256: 'ab',
+          bytes: 0,
+        })
       },
     },
   }

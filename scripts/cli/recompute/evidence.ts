@@ -1,0 +1,69 @@
+/** The published evidence of a rail. Every document is compared with its SHA-256. */
+import type { LedgerClient } from '../../../src/client/client.ts'
+import { LedgerError, UnexpectedAnswerError } from '../../../src/client/errors.ts'
+import {
+  checkedBundle,
+  digestOf,
+  evidencePath,
+  partsOf,
+  unpack,
+} from '../../../src/core/evidence.ts'
+import type { Bundle } from '../../../src/core/evidence.ts'
+
+/** The poll that is checked, and those before it, newest first. */
+export type Bundles = readonly [Bundle, ...Bundle[]]
+
+export type EvidenceReader = ReturnType<typeof createEvidenceReader>
+
+export function createEvidenceReader(call: LedgerClient['call']) {
+  const text = async (sha256: string): Promise<string> => {
+    const body = await call('getEvidence', { params: { sha256 } })
+    const found = digestOf(body)
+    if (found === sha256) return body
+    throw new UnexpectedAnswerError(`${evidencePath(sha256)} has the SHA-256 ${found}`)
+  }
+  const load = async (sha256: string, documents: Map<string, string>): Promise<string> => {
+    const body = documents.get(sha256) ?? (await text(sha256))
+    documents.set(sha256, body)
+    for (const part of partsOf(body)) await load(part, documents)
+    return body
+  }
+  const value = async (sha256: string | null | undefined): Promise<unknown> => {
+    if (sha256 === null || sha256 === undefined) return undefined
+    const documents = new Map<string, string>()
+    return unpack(await load(sha256, documents), documents)
+  }
+  const bundle = async (sha256: string): Promise<Bundle> => {
+    const { data, error } = checkedBundle.safeParse(await value(sha256))
+    if (data !== undefined) return data
+    const place = error.issues[0]?.path.join('.') ?? ''
+    throw new UnexpectedAnswerError(`${evidencePath(sha256)} is malformed at ${place}`)
+  }
+  return {
+    text,
+    value,
+    bundle,
+    /** Null if the document is not published. */
+    ifPublished: async <Value>(read: Promise<Value>): Promise<Value | null> => {
+      try {
+        return await read
+      } catch (error) {
+        if (error instanceof LedgerError && error.status === 404) return null
+        throw error
+      }
+    },
+    /** Newest first, at least up to the last successful poll. */
+    bundlesBefore: async ({ previous }: Bundle, sinceMs: number): Promise<readonly Bundle[]> => {
+      const bundles: Bundle[] = []
+      let next = previous
+      while (next !== null) {
+        const one = await bundle(next)
+        bundles.push(one)
+        const isEnough =
+          Date.parse(one.at) < sinceMs && bundles.some(({ outcome }) => outcome === 'ok')
+        next = isEnough ? null : one.previous
+      }
+      return bundles
+    },
+  }
+}

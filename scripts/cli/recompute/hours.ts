@@ -1,0 +1,95 @@
+/** Compares published aggregates with the lines of all polls of their window. */
+import { z } from 'zod'
+
+import { createHours, hourLines } from '../../../builder/rails/hours-of-lines.ts'
+import { hoursWithin, payoutHourBody } from '../../../builder/rails/payout-hour.ts'
+import { laterTime } from '../../../builder/rails/payouts.ts'
+import type { StreamValues } from '../../../builder/rails/streams.ts'
+import { windowEndingAt } from '../../../builder/rails/window.ts'
+import type { Window } from '../../../builder/rails/window.ts'
+import { entriesOf } from '../../../src/core/entries.ts'
+import { digestOf, isLogInput } from '../../../src/core/evidence.ts'
+import type { LogInput } from '../../../src/core/evidence.ts'
+import type { Bundles, EvidenceReader } from './evidence.ts'
+import type { Report } from './report.ts'
+
+const publishedStream = z.object({
+  buckets: z.array(payoutHourBody.extend({ hour: z.int() })),
+  lastPayoutAtMs: z.number().nullable(),
+})
+type PublishedStream = z.infer<typeof publishedStream>
+
+export async function compareHours(
+  streams: StreamValues<string>,
+  published: unknown,
+  bundles: Bundles,
+  evidence: EvidenceReader,
+  report: Report,
+): Promise<void> {
+  const window = windowEndingAt(Date.parse(bundles[0].at))
+  const hours = createHours(streams)
+  let [inputs, lines, missing] = [0, 0, 0]
+  for (const { inputs: all, prices } of bundles) {
+    for (const input of all.filter(isLogInput).toReversed()) {
+      const found = await publishedLines(input, evidence)
+      if (found === null) missing += 1
+      else if (digestOf(found.join('\n')) !== input.rows_digest || found.length !== input.count)
+        report.check('lines', false, '', `${input.rows} differs from rows_digest or count`)
+      hours.add(input, found ?? [], prices)
+      inputs += 1
+      lines += found?.length ?? 0
+    }
+  }
+  const [problem] = hours.problems()
+  report.check(
+    'lines',
+    problem === undefined,
+    `${lines} lines of ${inputs} readings have the right amounts`,
+    `${problem?.line}: ${problem?.problem}`,
+  )
+  const [newest, older] = hours.covered()
+  if (newest !== undefined)
+    report.check(
+      'blocks',
+      older === undefined,
+      `${newest.from} to ${newest.to} were read without a gap`,
+      `${(older?.to ?? 0) + 1} to ${newest.from - 1} were not read`,
+    )
+  if (missing > 0) report.open('aggregates', `the lines of ${missing} readings are not published`)
+  else if (!hours.isDated())
+    report.open('aggregates', 'an older version published lines without their times')
+  else {
+    const all = z.record(z.string(), publishedStream).parse(published)
+    for (const [stream] of entriesOf(streams)) {
+      const derived = hours.hours(stream)
+      const newestMs = derived.reduce<number | null>(
+        (last, hour) => laterTime(last, hour.lastPayoutAtMs),
+        null,
+      )
+      const { buckets = [], lastPayoutAtMs: lastMs = null } = all[stream] ?? {}
+      // A last payout before the window has no lines.
+      const isOld = newestMs === null && lastMs !== null && lastMs < window.start30dMs
+      report.compare(
+        `aggregates of ${stream}`,
+        linesWithin({ buckets, lastPayoutAtMs: lastMs }, window),
+        linesWithin({ buckets: [...derived], lastPayoutAtMs: isOld ? lastMs : newestMs }, window),
+      )
+    }
+  }
+}
+
+function linesWithin(
+  { buckets, lastPayoutAtMs }: PublishedStream,
+  { start30dMs, endMs }: Window,
+): readonly string[] {
+  return [...hourLines(hoursWithin(buckets, start30dMs, endMs)), `last payout ${lastPayoutAtMs}`]
+}
+
+/** Null if they are not published. */
+export async function publishedLines(
+  { rows }: LogInput,
+  evidence: EvidenceReader,
+): Promise<readonly string[] | null> {
+  const lines = rows === null ? null : await evidence.ifPublished(evidence.value(rows))
+  return lines === null ? null : z.array(z.string()).parse(lines)
+}

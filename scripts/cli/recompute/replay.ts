@@ -1,0 +1,120 @@
+/** Runs an adapter over the published answers, lists and lines, and compares what it reads with what the poll published. */
+import { z } from 'zod'
+
+import type { AdapterContext, AnyRailAdapter } from '../../../builder/rails/adapter.ts'
+import type { ListSource } from '../../../builder/rails/evidence.ts'
+import type { AggregatedLogs, StreamValues } from '../../../builder/rails/streams.ts'
+import { windowEndingAt } from '../../../builder/rails/window.ts'
+import { isLogInput, linesOfValue } from '../../../src/core/evidence.ts'
+import type { Bundle } from '../../../src/core/evidence.ts'
+import { parseJson } from '../../../src/outbound/http-client.ts'
+import { NotKept, nothingStored, refuse } from './context.ts'
+import type { Bundles, EvidenceReader } from './evidence.ts'
+import { compareHours } from './hours.ts'
+import type { Report } from './report.ts'
+
+interface Checked {
+  readonly adapter: AnyRailAdapter
+  readonly bundles: Bundles
+  readonly evidence: EvidenceReader
+  readonly report: Report
+}
+
+export async function replay(
+  { adapter, bundles, evidence, report }: Checked,
+  published: unknown,
+): Promise<void> {
+  const [bundle, ...before] = bundles
+  const ctx: AdapterContext = {
+    ...nothingStored({ lastPayoutAtMs: null, hosts: await formerSellers(bundles, evidence) }),
+    window: windowEndingAt(Date.parse(bundle.at)),
+    http: { json: answersOf(bundle, evidence) },
+    chain: refuse,
+    hasNode: () => false,
+    solana: refuse,
+    past: before.flatMap(({ at, outcome, counters }) =>
+      outcome === 'ok' ? [{ polledAtMs: Date.parse(at), counters }] : [],
+    ),
+    evidence: {
+      list: async <List>(name: string, read: () => List | Promise<List>, source?: ListSource) => {
+        const stored = await evidence.value(bundle.lists[name])
+        try {
+          // The check of the chain compares the others.
+          if (source !== 'chain')
+            report.compare(`list ${name}`, linesOfValue(stored), linesOfValue(await read()))
+        } catch (error) {
+          if (!(error instanceof NotKept)) throw error
+          report.open(`list ${name}`, `taken as published: ${error.message}`)
+        }
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the poll packed it
+        return stored as List
+      },
+      addChunk: refuse,
+      setReading: refuse,
+    },
+    fromLines: async <Stream extends string>(streams: StreamValues<Stream>) => {
+      const whole = aggregatedOf(published)
+      await compareHours(streams, whole.streams, bundles, evidence, report)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a poll packed it, and its hours were compared
+      return whole as AggregatedLogs<Stream>
+    },
+  }
+  const hidden = adapter.chains.length === 0 ? [] : ['streams', 'buckets']
+  try {
+    const found = await adapter.read(ctx)
+    report.compare('reading', linesOfValue(published, hidden), linesOfValue(found, hidden))
+  } catch (error) {
+    if (!(error instanceof NotKept)) throw error
+    report.open('reading', `taken as published: ${error.message}`)
+  }
+}
+
+const logReading = z.union([
+  z
+    .object({ aggregated: z.looseObject({ streams: z.unknown() }) })
+    .transform((one) => one.aggregated),
+  z.looseObject({ streams: z.unknown() }),
+  z
+    .looseObject({ buckets: z.unknown(), pointers: z.unknown() })
+    .transform(({ pointers, ...usdc }) => {
+      return { streams: { usdc }, evidence: pointers, notes: [] }
+    }),
+])
+
+/** The aggregates within a reading. Those of Solana are one stream. */
+function aggregatedOf(reading: unknown): { readonly streams?: unknown } {
+  return logReading.parse(reading)
+}
+
+/** Answers the requests of an adapter as the host did. */
+function answersOf({ inputs }: Bundle, evidence: EvidenceReader): AdapterContext['http']['json'] {
+  const unused = inputs.flatMap((one) => ('url' in one ? one : []))
+  return async (url) => {
+    const at = unused.findIndex((one) => one.url === url)
+    const [answer] = at === -1 ? [] : unused.splice(at, 1)
+    if (answer === undefined) throw new NotKept(`the poll read no answer of ${url}`)
+    const { sha256, bytes, read_from: readFrom, overridden, kept_until: keptUntil = null } = answer
+    if (keptUntil === null) throw new NotKept('the answers were too long to keep')
+    const text = await evidence.ifPublished(evidence.text(sha256))
+    if (text === null) throw new NotKept(`the answers were kept until ${keptUntil}`)
+    return { url, body: parseJson(text), text, sha256, bytes, readFrom, overridden }
+  }
+}
+
+const sellers = z.map(z.string(), z.string())
+const sellersList = z.union([sellers, z.object({ sellers }).transform((list) => list.sellers)])
+
+/** The hosts of sellers that the poll before knew, or an earlier part of this one. */
+async function formerSellers(
+  [bundle, ...before]: Bundles,
+  evidence: EvidenceReader,
+): Promise<Readonly<Record<string, string>>> {
+  const earlier = bundle.inputs.filter((one) => isLogInput(one) && one.at < bundle.at)
+  const lists = [...earlier.toReversed(), ...before].flatMap((one) =>
+    'lists' in one ? [one.lists] : [],
+  )
+  const former = lists.find((one) => one['sellers'] !== undefined)?.['sellers']
+  return former === undefined
+    ? {}
+    : Object.fromEntries(sellersList.parse(await evidence.value(former)))
+}

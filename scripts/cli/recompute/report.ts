@@ -1,0 +1,33 @@
+import { check } from '../../../src/core/check.ts'
+import type { Check } from '../../../src/core/check.ts'
+import { firstDifference } from '../../../src/core/evidence.ts'
+
+/** A check, or what this run cannot check. */
+export type Finding = Check & { readonly label?: 'open' | 'note' }
+
+export type Report = ReturnType<typeof createReport>
+
+/** @param allowsOpen what cannot be checked does not fail the command */
+export function createReport(allowsOpen: boolean) {
+  const findings: Finding[] = []
+  return {
+    findings,
+    add: (one: Finding): void => void findings.push(one),
+    check: (what: string, good: boolean, detail: string, ifBad = detail): void => {
+      findings.push(check(what, good, detail, ifBad))
+    },
+    compare: (what: string, published: readonly string[], found: readonly string[]): void => {
+      const difference = firstDifference(published, found)
+      const lines = `${found.length} lines are the same`
+      findings.push(check(what, difference === null, lines, difference ?? ''))
+    },
+    /** Evidence or the chain could show it, but not in this run. */
+    open: (what: string, detail: string): void => {
+      findings.push({ what, good: allowsOpen, detail, label: 'open' })
+    },
+    /** Nobody can check it. */
+    note: (what: string, detail: string): void => {
+      findings.push({ what, good: true, detail, label: 'note' })
+    },
+  }
+}
