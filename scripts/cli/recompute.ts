@@ -1,23 +1,9 @@
-import { z } from 'zod'
-
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { railAdapters } from '../../builder/rails/index.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
-import { railStatus } from '../../src/contract/schemas/rail.ts'
-import type { railHistory } from '../../src/contract/schemas/rail.ts'
 import { version } from '../../src/contract/version.ts'
-import { prettySorted } from '../../src/core/canonical-json.ts'
 import { isLogInput } from '../../src/core/evidence.ts'
 import type { Bundle } from '../../src/core/evidence.ts'
-import {
-  figureNames,
-  publicFigure,
-  unknownFigures,
-  unknownWorkerIncome,
-} from '../../src/core/figures.ts'
-import { railFlagKinds } from '../../src/core/flags/index.ts'
-import { decidePoll, flagsOf, stateFromAudit } from '../../src/core/rail-poll.ts'
-import type { RailState } from '../../src/core/rail-poll.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { flag, operand, option } from './command.ts'
 import type { Command } from './command.ts'
@@ -26,13 +12,11 @@ import { pollInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { compareWithChain } from './recompute/chain.ts'
 import { createEvidenceReader } from './recompute/evidence.ts'
-import type { Bundles, EvidenceReader } from './recompute/evidence.ts'
+import type { Bundles, PublishedPoll } from './recompute/evidence.ts'
+import { compareFigures, compareRail } from './recompute/figures.ts'
 import { replay } from './recompute/replay.ts'
 import { createReport } from './recompute/report.ts'
-import type { Report } from './recompute/report.ts'
-import type { Session } from './session.ts'
-
-type PublishedPoll = z.infer<typeof railHistory>['polls'][number]
+import type { Recomputation, Report } from './recompute/report.ts'
 
 /** The oldest poll whose counters or lines a figure of 30 days needs. */
 const walkMs = 31 * dayMs
@@ -81,16 +65,11 @@ export const recompute: Command = {
       const sinceMs = needsPast ? Date.parse(bundle.at) - walkMs : Infinity
       const bundles: Bundles = [bundle, ...(await evidence.bundlesBefore(bundle, sinceMs))]
       const reading = await evidence.value(bundle.buckets)
-      await replay({ adapter, bundles, evidence, report }, reading)
-      await compareFigures(adapter, bundles, reading, { poll, evidence, report })
-      if (poll === polls.find(({ outcome }) => outcome === 'ok'))
-        await compareRail(session, rail, bundle, report)
-      await compareInputs(
-        adapter,
-        bundles,
-        { rpc, all: input.flag('all') },
-        { session, evidence, report },
-      )
+      const recomputation = { adapter, poll, bundles, evidence, report, session }
+      await replay(recomputation, reading)
+      await compareFigures(recomputation, reading)
+      if (poll === polls.find(({ outcome }) => outcome === 'ok')) await compareRail(recomputation)
+      await compareInputs(recomputation, { rpc, all: input.flag('all') })
     }
     for (const one of input.flag('log') ? await pollInLog(session, input, digest) : [])
       report.add(one)
@@ -132,114 +111,12 @@ function comparePoll(
   if (here !== there) report.open('program', `the poll had ${there}; this command has ${here}`)
 }
 
-async function compareFigures(
-  adapter: AnyRailAdapter,
-  bundles: Bundles,
-  reading: unknown,
-  {
-    poll,
-    evidence,
-    report,
-  }: {
-    readonly poll: PublishedPoll
-    readonly evidence: EvidenceReader
-    readonly report: Report
-  },
-): Promise<void> {
-  const [bundle] = bundles
-  const { figures, removed, counters, status, undecidedSinceMs, flags, lists, basis } = bundle
-  const window = windowEndingAt(Date.parse(bundle.at))
-  const lookedUp = z.looseObject({}).parse((await evidence.value(lists['looked_up'])) ?? {})
-  const found = adapter.recompute(reading, lookedUp, window)
-  if (found.measurement.facts?.lookedUp)
-    report.open('look-ups', 'taken as published: funders and collectors have no lines')
-  const facts = { displayName: '', basis, startedAtMs: window.endMs, durationMs: 0, pollEveryMs: 0 }
-  const outcome = { kind: 'good', measurement: found.measurement } as const
-  const decided = decidePoll(formerState(bundles, report), outcome, facts)
-  const isOlder = figures?.['workerPerDayMedianMicroUsdc'] === undefined
-  const recomputed = {
-    ...(decided.figures ?? unknownFigures),
-    ...(isOlder ? unknownWorkerIncome : {}),
-  }
-  const again = {
-    figures: recomputed,
-    removed: found.measurement.removed30d,
-    counters: found.counters,
-    status: decided.state.status,
-    ...(flags === undefined
-      ? {}
-      : { undecidedSinceMs: decided.state.undecidedSinceMs, flags: flagsOf(decided) }),
-  }
-  const published = { figures: { ...unknownWorkerIncome, ...figures }, removed, counters, status }
-  const lines = (value: object) => prettySorted(value).split('\n')
-  report.compare(
-    'evidence',
-    lines({ ...published, ...(flags === undefined ? {} : { undecidedSinceMs, flags }) }),
-    lines(again),
-  )
-  report.compare(
-    'history',
-    figureNames.map((name) => `${name}: ${poll[name]}`),
-    figureNames.map((name) => `${name}: ${publicFigure(recomputed, name)}`),
-  )
-}
-
-/** The state before the poll follows from the last successful poll before it; without one, the rail was never judged. */
-function formerState([bundle, ...before]: Bundles, report: Report): RailState {
-  const last = before.find(({ outcome }) => outcome === 'ok')
-  const never = stateFromAudit({
-    rail: bundle.rail,
-    status: 'pre-traction',
-    asOfMs: 0,
-    figures: {},
-  })
-  if (last === undefined) {
-    report.compare('former status', [text(bundle.former)], [text(null)])
-    return never
-  }
-  const { status, undecidedSinceMs = bundle.former?.undecidedSinceMs ?? null } = last
-  report.compare('former status', [text(bundle.former)], [text({ status, undecidedSinceMs })])
-  return {
-    ...never,
-    status: railStatus.parse(status),
-    undecidedSinceMs,
-    figures: { ...unknownFigures, ...last.figures },
-    figuresSource: 'poll',
-    lastGoodPollAtMs: Date.parse(last.at),
-  }
-}
-
-const text = (former: Bundle['former']): string =>
-  former === null ? 'never judged' : `${former.status}, undecided since ${former.undecidedSinceMs}`
-
-/** Compares what the newest poll says with the documents that readers see. */
-async function compareRail(
-  { reader }: Pick<Session, 'reader'>,
-  name: string,
-  { status, basis, flags }: Bundle,
-  report: Report,
-): Promise<void> {
-  const { call } = reader()
-  const rail = await call('getRail', { params: { name } })
-  report.compare('rail', [rail.status, rail.status_basis], [status, basis])
-  if (flags === undefined) return
-  const { flags: listed } = await call('listHonestyFlags', {})
-  const open = listed
-    .filter(({ rail: of, kind }) => of === name && railFlagKinds.includes(kind))
-    .map(({ kind }): string => kind)
-  const raised = flags.raised.map(({ kind }) => kind)
-  const kept = open.filter((kind) => !flags.cleared.includes(kind))
-  report.compare('flags', open.toSorted(), [...new Set([...raised, ...kept])].toSorted())
-}
-
 /** Says of each input whether it was compared with its source. */
 async function compareInputs(
-  adapter: AnyRailAdapter,
-  bundles: Bundles,
+  recomputation: Recomputation,
   { rpc, all }: { readonly rpc: string | undefined; readonly all: boolean },
-  deps: Parameters<typeof compareWithChain>[3],
 ): Promise<void> {
-  const { report } = deps
+  const { adapter, bundles, report } = recomputation
   const { inputs } = bundles[0]
   const answers = inputs.flatMap((one) => (isLogInput(one) ? [] : one.read_from))
   if (answers.length > 0) {
@@ -251,5 +128,5 @@ async function compareInputs(
     report.open('chain', 'the lines are not compared with the chain: Solana is not read again')
   else if (rpc === undefined)
     report.open('chain', 'the lines and prices are not compared with the chain: use --rpc')
-  else await compareWithChain(adapter, bundles, { rpc, all }, deps)
+  else await compareWithChain(recomputation, { rpc, all })
 }

@@ -338,6 +338,15 @@ const tamperings: readonly Tampering[] = [
     /BAD {3}blocks: \d+ to \d+ were not read/,
   ],
   [
+    'blocks that were left out at the end, compared with the node',
+    'erc8004_base',
+    (bundle) => {
+      bundle['inputs'] = inputsOf(bundle).map((one) => ({ ...one, to: { number: 1, hash: null } }))
+    },
+    /BAD {3}window: the blocks \d+ to \d+ of \S+ were read; it begins with block \d+/,
+    { first: true, rpc: true },
+  ],
+  [
     'a lower total of the poll before',
     'taskmarket',
     (bundle, put) => aggregates(bundle, put, (body) => body.replace(/"paid":(\d+)/, '"paid":9$1')),

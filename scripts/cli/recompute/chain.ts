@@ -1,18 +1,20 @@
 /** Compares published lines with the chain. */
 import { z } from 'zod'
 
-import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
 import { isLatest, joined, rangeOf } from '../../../builder/rails/hours-of-lines.ts'
 import type { BlockRange } from '../../../builder/rails/hours-of-lines.ts'
 import { payoutOfLine } from '../../../builder/rails/payout-lines.ts'
+import { windowEndingAt } from '../../../builder/rails/window.ts'
+import { createChainReader } from '../../../src/chain/reader.ts'
 import { isLogInput } from '../../../src/core/evidence.ts'
 import type { BlockInput, PriceInput } from '../../../src/core/evidence.ts'
-import { hourMs } from '../../../src/core/time.ts'
+import { hourMs, isoTime } from '../../../src/core/time.ts'
+import { UsageError } from '../input.ts'
 import type { Session } from '../session.ts'
-import type { Bundles, EvidenceReader } from './evidence.ts'
+import type { Bundles } from './evidence.ts'
 import { publishedLines } from './hours.ts'
 import { readAgain } from './read-again.ts'
-import type { Report } from './report.ts'
+import type { Recomputation, Report } from './report.ts'
 
 const sampleSize = 8
 
@@ -25,24 +27,27 @@ interface ReadBlocks {
   readonly later: readonly BlockRange[]
 }
 
-/** Reads the blocks of some inputs again, chosen at random. */
+/** Reads the blocks of some inputs again, chosen at random, and the times of the first and the last block. */
 export async function compareWithChain(
-  adapter: AnyRailAdapter,
-  bundles: Bundles,
+  recomputation: Recomputation,
   { rpc, all }: { readonly rpc: string; readonly all: boolean },
-  {
-    session,
-    evidence,
-    report,
-  }: {
-    readonly session: Session
-    readonly evidence: EvidenceReader
-    readonly report: Report
-  },
 ): Promise<void> {
+  const { adapter, bundles, evidence, report, session } = recomputation
   const reads = readsOf(bundles)
   const chosen = all ? reads : sample(reads, session)
+  const chain = adapter.chains.find((name) => name !== 'solana')
+  if (chain === undefined) throw new UsageError(`${adapter.rail} is not read from an EVM chain`)
+  const reader = createChainReader(chain, rpc, session)
   report.note('chain', `${chosen.length} of ${reads.length} readings are compared with the node`)
+  const [newest] = joined(reads.map(({ input }) => rangeOf(input)))
+  if (newest !== undefined) {
+    const { start30dMs, endMs } = windowEndingAt(Date.parse(bundles[0].at))
+    const firstBlock = Math.max(1, await reader.blockAtTime(start30dMs))
+    const toMs = await reader.blockTime(newest.to)
+    const isWhole = newest.from <= firstBlock && endMs - toMs <= hourMs
+    const read = `the blocks ${newest.from} to ${newest.to} of ${isoTime(toMs)} were read`
+    report.check('window', isWhole, read, `${read}; it begins with block ${firstBlock}`)
+  }
   for (const read of chosen) {
     const { input, later } = read
     const what = `logs of the blocks ${input.from.number} to ${input.to.number}`
@@ -51,19 +56,12 @@ export async function compareWithChain(
       report.open(what, 'their lines are not published')
       continue
     }
-    const memory = [input.lists['memory'], ...read.earlier.map((one) => one.remembered)]
-    const keys = await Promise.all(memory.map(async (list) => (await evidence.value(list)) ?? []))
-    const found = await readAgain(
-      adapter,
-      input,
-      keys.flatMap((list) => z.array(z.string()).parse(list)),
-      {
-        rpc,
-        options: session,
-        evidence,
-        report,
-      },
+    const remembered = [input.lists['memory'], ...read.earlier.map((one) => one.remembered)]
+    const keys = await Promise.all(
+      remembered.map(async (list) => (await evidence.value(list)) ?? []),
     )
+    const memory = keys.flatMap((list) => z.array(z.string()).parse(list))
+    const found = await readAgain(recomputation, reader, input, memory)
     const lines = published.filter((line) => isLatest(line, later, input))
     const again = found.lines.filter((line) => isLatest(line, later, input))
     report.compare(what, lines.map(withoutValue), again.map(withoutValue))
@@ -112,16 +110,9 @@ function compareTimes(
   report: Report,
 ): void {
   const timeOf = (line: string | undefined) => payoutOfLine(line ?? '')?.payout.atMs ?? 0
-  const wrong = lines.findIndex(
-    (line, at) => at < again.length && Math.abs(timeOf(line) - timeOf(again[at])) > hourMs,
-  )
-  if (wrong !== -1)
-    report.check(
-      'times',
-      false,
-      '',
-      `${what}: published ${lines[wrong]}, recomputed ${again[wrong]}`,
-    )
+  const wrong = lines.findIndex((line, at) => Math.abs(timeOf(line) - timeOf(again[at])) > hourMs)
+  const times = `${what}: published ${lines[wrong]}, recomputed ${again[wrong]}`
+  if (wrong !== -1) report.check('times', false, times)
 }
 
 function priceLine({ feed, block, answer }: PriceInput): string {

@@ -1,6 +1,9 @@
 /** The published evidence of a rail. Every document is compared with its SHA-256. */
+import type { z } from 'zod'
+
 import type { LedgerClient } from '../../../src/client/client.ts'
 import { LedgerError, UnexpectedAnswerError } from '../../../src/client/errors.ts'
+import type { railHistory } from '../../../src/contract/schemas/rail.ts'
 import {
   checkedBundle,
   digestOf,
@@ -9,6 +12,8 @@ import {
   unpack,
 } from '../../../src/core/evidence.ts'
 import type { Bundle } from '../../../src/core/evidence.ts'
+
+export type PublishedPoll = z.infer<typeof railHistory>['polls'][number]
 
 /** The poll that is checked, and those before it, newest first. */
 export type Bundles = readonly [Bundle, ...Bundle[]]

@@ -10,8 +10,8 @@ import type { Window } from '../../../builder/rails/window.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { digestOf, isLogInput } from '../../../src/core/evidence.ts'
 import type { LogInput } from '../../../src/core/evidence.ts'
-import type { Bundles, EvidenceReader } from './evidence.ts'
-import type { Report } from './report.ts'
+import type { EvidenceReader } from './evidence.ts'
+import type { Recomputation } from './report.ts'
 
 const publishedStream = z.object({
   buckets: z.array(payoutHourBody.extend({ hour: z.int() })),
@@ -20,11 +20,9 @@ const publishedStream = z.object({
 type PublishedStream = z.infer<typeof publishedStream>
 
 export async function compareHours(
+  { bundles, evidence, report }: Recomputation,
   streams: StreamValues<string>,
   published: unknown,
-  bundles: Bundles,
-  evidence: EvidenceReader,
-  report: Report,
 ): Promise<void> {
   const window = windowEndingAt(Date.parse(bundles[0].at))
   const hours = createHours(streams)

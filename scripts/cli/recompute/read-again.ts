@@ -1,39 +1,22 @@
 /** Reads blocks of a poll again from a node, with the same lists and memory. */
-import type { AdapterContext, AnyRailAdapter } from '../../../builder/rails/adapter.ts'
+import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import type { ListSource } from '../../../builder/rails/evidence.ts'
 import { linesOf } from '../../../builder/rails/payout-lines.ts'
 import type { FeedPrice } from '../../../builder/rails/streams.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
-import type { RpcClientOptions } from '../../../src/chain/json-rpc.ts'
-import { createChainReader } from '../../../src/chain/reader.ts'
+import type { ChainReader } from '../../../src/chain/reader.ts'
 import { linesOfValue } from '../../../src/core/evidence.ts'
 import type { BlockInput } from '../../../src/core/evidence.ts'
-import { UsageError } from '../input.ts'
 import { nothingStored, refuse } from './context.ts'
-import type { EvidenceReader } from './evidence.ts'
-import type { Report } from './report.ts'
+import type { Recomputation } from './report.ts'
 
 /** @param memory the keys that the poll remembered before these blocks */
 export async function readAgain(
-  adapter: AnyRailAdapter,
-  { chain: name, from, to, lists }: BlockInput,
+  { adapter, evidence, report }: Recomputation,
+  reader: ChainReader,
+  { from, to, lists }: BlockInput,
   memory: readonly string[],
-  {
-    rpc,
-    options,
-    evidence,
-    report,
-  }: {
-    readonly rpc: string
-    readonly options: RpcClientOptions
-    readonly evidence: EvidenceReader
-    readonly report: Report
-  },
 ) {
-  const chain = adapter.chains.find((one) => one === name)
-  if (chain === undefined || chain === 'solana')
-    throw new UsageError(`${adapter.rail} is not read from ${name}`)
-  const reader = createChainReader(chain, rpc, options)
   const cursor = { block: from.number - 1, lastPayoutAtMs: null, memory }
   const lines: string[] = []
   const prices: FeedPrice[] = []

@@ -1,7 +1,7 @@
 /** Runs an adapter over the published answers, lists and lines, and compares what it reads with what the poll published. */
 import { z } from 'zod'
 
-import type { AdapterContext, AnyRailAdapter } from '../../../builder/rails/adapter.ts'
+import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import type { ListSource } from '../../../builder/rails/evidence.ts'
 import type { AggregatedLogs, StreamValues } from '../../../builder/rails/streams.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
@@ -11,19 +11,10 @@ import { parseJson } from '../../../src/outbound/http-client.ts'
 import { NotKept, nothingStored, refuse } from './context.ts'
 import type { Bundles, EvidenceReader } from './evidence.ts'
 import { compareHours } from './hours.ts'
-import type { Report } from './report.ts'
+import type { Recomputation } from './report.ts'
 
-interface Checked {
-  readonly adapter: AnyRailAdapter
-  readonly bundles: Bundles
-  readonly evidence: EvidenceReader
-  readonly report: Report
-}
-
-export async function replay(
-  { adapter, bundles, evidence, report }: Checked,
-  published: unknown,
-): Promise<void> {
+export async function replay(recomputation: Recomputation, published: unknown): Promise<void> {
+  const { adapter, bundles, evidence, report } = recomputation
   const [bundle, ...before] = bundles
   const ctx: AdapterContext = {
     ...nothingStored({ lastPayoutAtMs: null, hosts: await formerSellers(bundles, evidence) }),
@@ -54,7 +45,7 @@ export async function replay(
     },
     fromLines: async <Stream extends string>(streams: StreamValues<Stream>) => {
       const whole = aggregatedOf(published)
-      await compareHours(streams, whole.streams, bundles, evidence, report)
+      await compareHours(recomputation, streams, whole.streams)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a poll packed it, and its hours were compared
       return whole as AggregatedLogs<Stream>
     },

@@ -1,18 +1,30 @@
+import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
 import { firstDifference } from '../../../src/core/evidence.ts'
+import type { Session } from '../session.ts'
+import type { Bundles, EvidenceReader, PublishedPoll } from './evidence.ts'
 
 /** A check, or what this run cannot check. */
-export type Finding = Check & { readonly label?: 'open' | 'note' }
+type ReportLine = Check & { readonly label?: 'open' | 'note' }
 
 export type Report = ReturnType<typeof createReport>
 
+export interface Recomputation {
+  readonly adapter: AnyRailAdapter
+  readonly poll: PublishedPoll
+  readonly bundles: Bundles
+  readonly evidence: EvidenceReader
+  readonly report: Report
+  readonly session: Session
+}
+
 /** @param allowsOpen what cannot be checked does not fail the command */
 export function createReport(allowsOpen: boolean) {
-  const findings: Finding[] = []
+  const findings: ReportLine[] = []
   return {
     findings,
-    add: (one: Finding): void => void findings.push(one),
+    add: (one: ReportLine): void => void findings.push(one),
     check: (what: string, good: boolean, detail: string, ifBad = detail): void => {
       findings.push(check(what, good, detail, ifBad))
     },
