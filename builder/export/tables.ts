@@ -101,7 +101,7 @@ export async function exportTables(
     oaths: [oath, [published('listOaths', 'oaths')]],
     platforms: [listedPlatform, [published('listPlatforms', 'platforms')]],
     receipts: [
-      receipt,
+      receipt.omit({ content: true }),
       newestFirst(db, receiptRows(), (rows) => rows.map((row) => receiptView(row, at.siteUrl))),
     ],
     workers: [worker, newestFirst(db, workerRows(), (rows) => rows.map((row) => row.worker))],

@@ -26,7 +26,8 @@ const sorts = /TEMP B-TREE|MULTI-INDEX|^SCAN/
 
 /** Every set of the filters of a list, each with every status of a job. */
 function filtersOf({ id, query = {} }: (typeof lists)[number]): readonly (readonly string[])[] {
-  const names = Object.keys(query).filter((name) => name !== 'limit' && name !== 'cursor')
+  const others = ['limit', 'cursor', 'content']
+  const names = Object.keys(query).filter((name) => !others.includes(name))
   return names.reduce<readonly (readonly string[])[]>(
     (sets, name) => {
       const isStatus = id === 'listJobs' && name === 'status'

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 import { pageQuery, sinceParameter, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
@@ -29,6 +31,7 @@ export const receiptRoutes = {
       chain: parameter(railChain, 'Only receipts on this chain.', 'base'),
       status: parameter(verification, 'Only receipts with this `verification`.', 'verified'),
       since: sinceParameter('Only receipts accepted after this time.'),
+      content: parameter(z.literal('true'), 'With the signed `content` of each.', 'true'),
     },
     answers: { 200: json('The receipts.', receiptList) },
   }),

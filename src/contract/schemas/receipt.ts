@@ -38,6 +38,12 @@ const onchainCheck = model('OnchainCheck', {
   since: time.describe('Start of this state.'),
 })
 
+const receiptContent = z
+  .record(z.string(), z.union([z.string(), z.number()]))
+  .describe(
+    'What the issuer signed: the receipt. If the signature covers the whole submission, also `wallet`, `timestamp` and an empty `signature`, which the id does not cover.',
+  )
+
 export const receipt = model('Receipt', {
   receipt_id: receiptId,
   rail: railSlug,
@@ -62,6 +68,7 @@ export const receipt = model('Receipt', {
   accepted_at: time,
   explorer_url: url.optional(),
   url,
+  content: receiptContent.optional(),
 })
 export type Receipt = z.infer<typeof receipt>
 
@@ -75,11 +82,7 @@ export type ReceiptLog = z.infer<typeof receiptLog>
 export const receiptDetail = named(
   'ReceiptDetail',
   receipt.extend({
-    content: z
-      .record(z.string(), z.union([z.string(), z.number()]))
-      .describe(
-        'What the issuer signed: the receipt. If the signature covers the whole submission, also `wallet`, `timestamp` and an empty `signature`, which the id does not cover.',
-      ),
+    content: receiptContent,
     rep_delta: z
       .number()
       .describe('Reputation earned so far, in points, including adjustments and reversals.'),

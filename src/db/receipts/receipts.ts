@@ -22,6 +22,8 @@ export type OnchainState = RecordOf<'receipts'>['onchain']
 export interface ReceiptRecord extends Omit<RecordOf<'receipts'>, 'content' | 'onchainCheckedAt'> {
   /** Absent before the first check. */
   readonly check?: FoundOnchain
+  /** Canonical JSON, if it was selected. */
+  readonly content?: string
 }
 
 /** `content`: canonical JSON. */
@@ -108,10 +110,11 @@ export interface ReceiptFilter {
   readonly since?: string
 }
 
-export const receiptRows = (filter?: ReceiptFilter): RowList<ReceiptRecord> => ({
+export const receiptRows = (filter?: ReceiptFilter, full = false): RowList<ReceiptRecord> => ({
   name: 'receipts',
   read: async (db, page) => {
-    const rows = newestFirst(filtered(db, filter).select(receiptColumns), page)
+    const query = filtered(db, filter).select(receiptColumns)
+    const rows = newestFirst(full ? query.select('content') : query, page)
     return await withChecks(db, await rows.execute())
   },
   count: (db) => countList(db, filtered(db, filter)),
@@ -153,6 +156,8 @@ export async function receiptTotals(db: Db, before: ReceiptTotals | null): Promi
   return { total, verified: total - others, newestSeq: newest }
 }
 
+const contentOf = (json: string) => receiptDetail.shape.content.parse(JSON.parse(json))
+
 export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
   const { chain, txHash } = record
   const explorer = chain === null || txHash === null ? null : explorerUrl(chain, txHash)
@@ -178,6 +183,7 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
     accepted_at: record.acceptedAt,
     ...present({ explorer_url: explorer }),
     url: receiptUrl(siteUrl, record.id),
+    ...(record.content === undefined ? {} : { content: contentOf(record.content) }),
   }
 }
 
@@ -213,10 +219,9 @@ export async function receiptDetailOf(
 ): Promise<Omit<ReceiptDetail, 'log'> | null> {
   const record = await findReceipt(db, id)
   if (record === null) return null
-  const content = receiptDetail.shape.content.parse(JSON.parse(await contentOfReceipt(db, id)))
   return {
     ...receiptView(record, siteUrl),
-    content,
+    content: contentOf(await contentOfReceipt(db, id)),
     rep_delta: await earnedBy(db, id),
     ...present({ onchain_checked_at: record.check?.checkedAt }),
   }

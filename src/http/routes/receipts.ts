@@ -22,8 +22,8 @@ export function receiptHandlers(deps: ActionDeps) {
   const siteUrl = deps.site.url
   const { reader } = deps.database
   return {
-    async listReceipts({ query }, { nowMs, list }) {
-      const { rail, wallet, chain, status, since } = query
+    async listReceipts({ query }, { nowMs, list: read }) {
+      const { rail, wallet, chain, status, since, content } = query
       const filter = present({
         rail,
         wallet: walletIdOf(wallet),
@@ -31,7 +31,8 @@ export function receiptHandlers(deps: ActionDeps) {
         status,
         since: sinceOf(since),
       })
-      const { rows, fields } = await readPage(list, query, receiptRows(filter))
+      const list = receiptRows(filter, content === 'true')
+      const { rows, fields } = await readPage(read, query, list)
       return {
         body: {
           ...fields,
