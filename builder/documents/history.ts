@@ -1,5 +1,7 @@
+import { sha256Hex } from '../../src/auth/messages.ts'
 import type { RailPoll } from '../../src/contract/schemas/rail.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
+import { present } from '../../src/core/entries.ts'
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
@@ -10,7 +12,7 @@ import { asJson, documentOf, snapshotFamily } from './document.ts'
 import { evidenceUri } from './rail-view.ts'
 
 /** One year at four polls a day. */
-const shownPolls = 1461
+export const shownPolls = 1461
 
 /** `/rails/{name}/history` as JSON and CSV; not archived. */
 export const historyDocuments = snapshotFamily(
@@ -67,6 +69,11 @@ export function pollView(poll: PollRecord): RailPoll {
     worker_usd_per_day_low: figure('worker_usd_per_day_low'),
     worker_usd_per_day_median: figure('worker_usd_per_day_median'),
   }
+}
+
+/** A figure that a later version adds is null in older polls, so members that are null are not hashed. */
+export function pollHash(rail: string, poll: object): string {
+  return sha256Hex(canonicalize({ ...present(poll), rail }))
 }
 
 const csvColumns = [

@@ -28,7 +28,7 @@ import { isJsonObject } from '../../src/core/canonical-json.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { disputeViews, disputeRows } from '../../src/db/disputes.ts'
 import { eventsSince } from '../../src/db/events.ts'
-import { listClosedFlags } from '../../src/db/flags.ts'
+import { flagView, listClosedFlags } from '../../src/db/flags.ts'
 import { jobRows } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
 import type { RowList } from '../../src/db/list-queries.ts'
@@ -38,7 +38,6 @@ import type { Db } from '../../src/db/schema.ts'
 import { workerRows } from '../../src/db/workers.ts'
 import { pollView } from '../documents/history.ts'
 import { createSnapshots } from '../documents/index.ts'
-import { flagOf } from '../world/gather.ts'
 import type { World } from '../world/world.ts'
 
 /** The columns, and the rows in groups, so that no large table must be in memory. */
@@ -89,7 +88,7 @@ export async function exportTables(
     audit_claims: [claim, [claims]],
     polls: [poll, polls(world)],
     status_changes: [statusChange, statusChanges(db)],
-    flags: [flag, [world.openFlags, closed.map(flagOf)]],
+    flags: [flag, [world.openFlags, closed.map(flagView)]],
     opportunities: [opportunity, [published('listOpportunities', 'opportunities')]],
     skills: [skill, [published('listSkills', 'skills')]],
     pacts: [

@@ -28,7 +28,7 @@ export function emptyBuildMemory(options: { readonly dataDir: string }) {
     vendored: createVendored(),
     publish: emptyMemory(),
     evidence: { seq: 0 },
-    keys: { sha256: '' },
+    authored: { sha256: '', commit: '' },
     archive: emptyArchiveMemory(),
     ...last,
   }

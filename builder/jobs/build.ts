@@ -1,14 +1,16 @@
 import { join } from 'node:path'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import type { Keys } from '../../src/auth/service-keys.ts'
 import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { queueEntries } from '../../src/db/log.ts'
 import { archive } from '../archive/archive.ts'
 import type { ArchiveOutcome, ArchiveOptions } from '../archive/archive.ts'
 import { archivedFiles, factsOf, nextFacts } from '../archive/last-facts.ts'
 import { markAsDemo } from '../documents/demo-mark.ts'
-import { logKeys } from '../log/keys.ts'
+import { logAuthored } from '../log/authored.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
 import { publish } from '../publish/publish.ts'
@@ -92,7 +94,7 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
     options.onPublished?.()
     return published
   }
-  await logKeys(database, world, memory.keys)
+  await logAuthored(database, world, others, memory.authored)
   await publishEvidence(database, store, memory.evidence)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
@@ -107,6 +109,12 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
     message: next.message,
     memory: memory.archive,
   })
+  const id = memory.archive.last?.head
+  if (archived.state === 'ok' && id !== undefined && id !== memory.authored.commit) {
+    const entry = { kind: 'archive', id, sha256: sha256Hex(id), subject: 'archive' } as const
+    await database.write((tx) => queueEntries(tx, [entry]))
+    memory.authored.commit = id
+  }
   report(published, archived, log)
   memory.built = gathered
   return { published, archived }

@@ -10,6 +10,7 @@ import { queueEntries } from '../../src/db/log.ts'
 import { historyOf, insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { findRecord } from '../../src/db/records.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
+import { pollHash, pollView } from '../documents/history.ts'
 import { UnfinishedRead } from '../rails/adapter.ts'
 import type { AnyRailAdapter, AdapterContext } from '../rails/adapter.ts'
 import { collectEvidence } from '../rails/evidence.ts'
@@ -19,7 +20,7 @@ import type { Sources } from '../rails/sources.ts'
 import { windowEndingAt } from '../rails/window.ts'
 import type { Window } from '../rails/window.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
-import { pastPollsOf, stateOf, toStateRow, toStored } from '../world/stored-rails.ts'
+import { pastPollsOf, pollRecordOf, stateOf, toStateRow, toStored } from '../world/stored-rails.ts'
 import { backfillProgress } from './backfill-progress.ts'
 import type { RailBackfill } from './backfill-progress.ts'
 import type { BuilderDeps } from './run-job.ts'
@@ -184,7 +185,7 @@ async function record(
       undecidedSinceMs: state.undecidedSinceMs,
       flags: flagsOf(decision),
     })
-    const pollId = await insertPoll(tx, {
+    const poll = {
       rail,
       startedAt: at,
       durationMs: facts.durationMs,
@@ -195,10 +196,14 @@ async function record(
       rule: `${rule.name} v${rule.version}`,
       statusAfter: state.status,
       bundle,
-    })
+    } as const
+    const pollId = await insertPoll(tx, poll)
     await saveRailState(tx, toStateRow(state, pollId))
-    const poll = { kind: 'poll', id: bundle, sha256: bundle, subject: rail } as const
-    await queueEntries(tx, [{ ...poll, extra: { outcome: result } }])
+    const entry = { id: bundle, subject: rail } as const
+    await queueEntries(tx, [
+      { ...entry, kind: 'poll', sha256: bundle, extra: { outcome: result } },
+      { ...entry, kind: 'history', sha256: pollHash(rail, pollView(pollRecordOf(poll))) },
+    ])
     if (transition !== null) {
       await appendEvent(tx, {
         id: newId(random, 'evt', 9),

@@ -2,16 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
-import type { Flag } from '../../src/contract/schemas/flag.ts'
-import { flagKind } from '../../src/contract/schemas/flag.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 import { isoTime, dayMs, hourOf, minuteMs } from '../../src/core/time.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import type { EventRecord } from '../../src/db/events.ts'
-import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
-import type { FlagRecord } from '../../src/db/flags.ts'
+import { flagView, listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { loadBackfills, loadRailStates } from '../../src/db/polls.ts'
 import { lastRuns } from '../../src/db/runs.ts'
@@ -109,8 +106,8 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     pollEveryMs: options.pollEveryMs,
     rails,
     history: history.polls,
-    openFlags: flags.map(flagOf),
-    closedFlags: closed.map(flagOf),
+    openFlags: flags.map(flagView),
+    closedFlags: closed.map(flagView),
     events: eventRows.map(eventOf),
     taxonomy: {
       ...authored.taxonomy,
@@ -150,29 +147,6 @@ function withSameParts(world: World, before: World | null): World {
 
 function same<T>(before: T, now: T): T {
   return isDeepStrictEqual(before, now) ? before : now
-}
-
-export function flagOf(row: FlagRecord): Flag {
-  return {
-    id: row.id,
-    rail: row.rail,
-    kind: flagKind.parse(row.kind),
-    severity: row.severity,
-    title: row.title,
-    evidence: evidenceFields(row),
-    opened_at: row.openedAt,
-    ...(row.closedAt === null ? {} : { closed_at: row.closedAt }),
-    ...(row.closeReason === null ? {} : { close_reason: row.closeReason }),
-  }
-}
-
-/** The API contract allows no nested evidence, so nested values become JSON text. */
-function evidenceFields(row: FlagRecord): Flag['evidence'] {
-  const fields = Object.entries(row.evidence).map(([name, value]) => {
-    const flat = value === null || typeof value !== 'object' ? value : JSON.stringify(value)
-    return [name, flat] as const
-  })
-  return Object.fromEntries(fields)
 }
 
 function eventOf(row: EventRecord): LedgerEvent {

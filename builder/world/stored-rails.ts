@@ -82,7 +82,7 @@ export function toStateRow(
   return { rail, lastPollId, state }
 }
 
-export function pollRecordOf(row: StoredPoll): PollRecord {
+export function pollRecordOf(row: Omit<StoredPoll, 'id'>): PollRecord {
   return {
     polledAtMs: timeOf(row.rail, row.startedAt),
     durationMs: row.durationMs,

@@ -18,19 +18,16 @@ export type EventRecord = RecordOf<'events'>
 export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = timeAfter((await lastEvent(db))?.created_at, event.createdAt)
   const logged = { ...event, createdAt }
-  await queueEntries(db, [loggedEvent(logged)])
+  // The entry of a flag is the flag itself, which everyone can read.
+  if (event.kind === 'rail_transition') await queueEntries(db, [loggedTransition(logged)])
   return await insertNumbered(db, 'events', logged, 'seq')
 }
 
 /** Hashed as the alert feed shows it. */
-function loggedEvent({ createdAt: created_at, ...event }: NewEvent): QueuedEntry {
-  const { id, kind, rail } = event
-  return {
-    kind: kind === 'rail_transition' ? 'transition' : 'flag',
-    id,
-    sha256: sha256Hex(toJsonText({ ...event, created_at })),
-    ...present({ subject: rail }),
-  }
+function loggedTransition({ createdAt: created_at, ...event }: NewEvent): QueuedEntry {
+  const { id, rail } = event
+  const sha256 = sha256Hex(toJsonText({ ...event, created_at }))
+  return { kind: 'transition', id, sha256, ...present({ subject: rail }) }
 }
 
 /** `seq` and `after` are exclusive, `time` is inclusive. */

@@ -2,10 +2,17 @@
 
 import { sql } from 'kysely'
 
+import { sha256Hex } from '../auth/messages.ts'
+import { flagKind } from '../contract/schemas/flag.ts'
+import type { Flag } from '../contract/schemas/flag.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Random } from '../core/deps.ts'
+import { present } from '../core/entries.ts'
 import { newId } from '../core/new-id.ts'
 import { appendEvent } from './events.ts'
+import { objectFromJsonText, toJsonText } from './json.ts'
+import { queueEntries } from './log.ts'
+import type { QueuedEntry } from './log.ts'
 import { selectRecords, updateRecord } from './records.ts'
 import { toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
@@ -72,6 +79,7 @@ export async function openFlagWithEvent(
   const opened = { id: newId(random, 'flg', 9), ...flag }
   if (!(await openFlag(tx, opened))) return null
   const { id, kind, rail, severity, title, evidence, openedAt } = opened
+  await queueEntries(tx, [loggedFlag({ ...opened, closedAt: null, closeReason: null })])
   await appendEvent(tx, {
     id: newId(random, 'evt', 9),
     kind: 'flag_opened',
@@ -95,6 +103,7 @@ export async function closeFlagWithEvent(
 ): Promise<FlagRecord | null> {
   const closed = await closeFlag(tx, key, closedAt, reason)
   if (closed === null) return null
+  await queueEntries(tx, [loggedFlag(closed)])
   await appendEvent(tx, {
     id: newId(random, 'evt', 9),
     kind: 'flag_closed',
@@ -105,4 +114,30 @@ export async function closeFlagWithEvent(
     createdAt: closedAt,
   })
   return closed
+}
+
+type ShownFlag = Omit<FlagRecord, 'subject' | 'evidence'> & { readonly evidence: object }
+
+/** As published. The API contract allows no nested evidence, so nested values become JSON text. */
+export function flagView({ id, rail, severity, title, ...row }: ShownFlag): Flag {
+  const evidence = Object.entries(objectFromJsonText(toJsonText(row.evidence))).map(
+    ([name, value]) =>
+      [name, value === null || typeof value !== 'object' ? value : JSON.stringify(value)] as const,
+  )
+  return {
+    id,
+    rail,
+    kind: flagKind.parse(row.kind),
+    severity,
+    title,
+    evidence: Object.fromEntries(evidence),
+    opened_at: row.openedAt,
+    ...present({ closed_at: row.closedAt, close_reason: row.closeReason }),
+  }
+}
+
+function loggedFlag(flag: ShownFlag): QueuedEntry {
+  const id = `${flag.id} ${flag.closedAt === null ? 'opened' : 'closed'}`
+  const sha256 = sha256Hex(toJsonText(flagView(flag)))
+  return { kind: 'flag', id, sha256, ...present({ subject: flag.rail }) }
 }

@@ -198,5 +198,6 @@ export function activatedKey({ owner, public_key }: OwnedKey, from?: string): Qu
 
 export function revokedKey({ owner, public_key }: OwnedKey, revoked_at: string): QueuedEntry {
   const sha256 = sha256Hex(canonicalize({ owner, public_key, revoked_at }))
-  return { kind: 'key', id: sha256, sha256, subject: owner, extra: { event: 'revokes' } }
+  const id = `${activatedKey({ owner, public_key }).sha256} ${revoked_at}`
+  return { kind: 'key', id, sha256, subject: owner, extra: { event: 'revokes' } }
 }

@@ -8,6 +8,7 @@ import { receipt, receiptDetail } from '../../src/contract/schemas/receipt.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
+import { flagView, listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
 import { findPartner } from '../../src/db/partners.ts'
 import type { Service } from './http-service.ts'
 import { makePartner, partnerClient } from './partners.ts'
@@ -48,9 +49,14 @@ export async function expectLogged(service: Service): Promise<void> {
     }
   }
   const { events } = alertFeed.parse(await read('/api/v1/alerts/feed?limit=200'))
-  for (const event of events) {
-    const kind = event.kind === 'rail_transition' ? 'transition' : 'flag'
-    shown.push({ kind, sha256: hash(event), subject: event.rail })
+  for (const event of events.filter(({ kind }) => kind === 'rail_transition')) {
+    shown.push({ kind: 'transition', sha256: hash(event), subject: event.rail })
+  }
+  const { reader: db } = service.actions.database
+  for (const flag of [...(await listOpenFlags(db)), ...(await listClosedFlags(db, 200))]) {
+    const { closed_at: _, close_reason: _reason, ...opened } = flagView(flag)
+    for (const view of [opened, flagView(flag)])
+      shown.push({ kind: 'flag', sha256: hash(view), subject: flag.rail })
   }
   const entries = (await queued(service)).map(({ extra: _, ...entry }) => entry)
   expect(entries).toEqual(expect.arrayContaining(shown))

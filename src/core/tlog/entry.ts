@@ -19,10 +19,15 @@ export const loggedText = {
     '`onchain` of `GET /api/v1/receipts/{id}` with `receipt_id`, whenever it changes: the verdict on the payment',
   reputation: 'an entry of `GET /api/v1/reputation/{wallet}` without `seq`',
   poll: 'the bytes of the evidence bundle',
+  history:
+    'a poll of `GET /api/v1/rails/{name}/history` with `rail`, without members that are null; the id is the hash of its evidence bundle',
   snapshot: 'the bytes of `snapshot.json`',
-  flag: 'an event `flag_opened` or `flag_closed` of `GET /api/v1/alerts/feed`',
+  flag: 'a flag of `GET /api/v1/honesty/flags` when it opened, and with `closed_at` and `close_reason` when it closed',
   transition: 'an event `rail_transition` of `GET /api/v1/alerts/feed`',
-  dispute: 'the step of the dispute',
+  dispute: 'a step of a dispute of `GET /api/v1/disputes`',
+  article: 'the bytes of `/desk/{slug}.md`, whenever they change',
+  platform: 'a platform of `GET /api/v1/platforms` without `revoked_index`, whenever it changes',
+  archive: 'the id of the newest commit of the git archive, which is also the id of the entry',
   key: '`owner` and `public_key`, and `revoked_at` if the entry revokes the key; `GET /api/v1/platforms`, `/.well-known/signing-keys.json` and the workers list the keys',
 } as const satisfies Readonly<Record<string, string>>
 
@@ -45,7 +50,7 @@ const common = {
 export const logEntry = z.discriminatedUnion('kind', [
   z.strictObject({
     ...common,
-    kind: z.enum(['receipt', 'reputation', 'flag', 'transition', 'dispute']),
+    kind: logEntryKind.exclude(['check', 'poll', 'snapshot', 'key']),
   }),
   z.strictObject({
     ...common,

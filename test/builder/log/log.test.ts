@@ -111,7 +111,7 @@ test('an entry names the last entry of its kind and subject, also within one bat
   const database = await tempDatabase()
   const dir = tempFolder()
   const log = logOf(database, dir)
-  const entry = (id: string, kind: 'reputation' | 'flag', subject: string) => ({
+  const entry = (id: string, kind: 'reputation' | 'transition', subject: string) => ({
     kind,
     id,
     subject,
@@ -124,7 +124,7 @@ test('an entry names the last entry of its kind and subject, also within one bat
   ])
   await log.grow()
   await queue(database, [
-    entry('1', 'flag', 'a'),
+    entry('1', 'transition', 'a'),
     entry('4', 'reputation', 'a'),
     entry('5', 'reputation', 'b'),
   ])

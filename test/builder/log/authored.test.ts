@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { logKeys } from '../../../builder/log/keys.ts'
+import { logAuthored } from '../../../builder/log/authored.ts'
 import { sequence } from '../../../builder/log/sequence.ts'
 import { gatherPlatforms } from '../../../builder/world/registries.ts'
 import { sha256Hex } from '../../../src/auth/messages.ts'
@@ -37,19 +37,20 @@ test('each key of service, exchange and platforms is queued once, and a revocati
       .execute()
   const world = { ...smallWorld(), platforms: [acme] }
   const last = { sha256: '' }
-  await logKeys(database, world, last)
+  await logAuthored(database, world, [], last)
   const first = await entries()
   expect(first.map(({ subject }) => subject)).toContain('service')
   expect(first.at(-1)).toEqual({ subject: 'acme', extra: '{"event":"activates"}' })
-  await logKeys(database, world, last)
+  await logAuthored(database, world, [], last)
   expect(await entries()).toHaveLength(first.length)
   const revoked = { ...acme, revoked_at: '2026-02-01T00:00:00.000Z' }
-  await logKeys(database, { ...world, platforms: [revoked] }, last)
+  await logAuthored(database, { ...world, platforms: [revoked] }, [], last)
   expect((await entries()).at(-1)).toEqual({ subject: 'acme', extra: '{"event":"revokes"}' })
   await database.write((tx) => sequence(tx, signer, 0, 0))
   expect(await gatherPlatforms(database.reader, [acme, revoked])).toEqual([
     acme,
-    { ...revoked, revoked_index: first.length },
+    // The platform itself has changed, too.
+    { ...revoked, revoked_index: first.length + 1 },
   ])
 })
 
