@@ -1,5 +1,5 @@
 /** Help, parsing and dispatch follow from the definition of a command. */
-import type { z } from 'zod'
+import { z } from 'zod'
 
 import type { Input } from './input.ts'
 import type { Session } from './session.ts'
@@ -43,6 +43,8 @@ export const requiredOption = (...parts: Parameters<typeof option>): Argument =>
   ...option(...parts),
   isRequired: true,
 })
+
+export const minutes = z.string().regex(/^[1-9]\d{0,6}$/, 'must be a number of minutes')
 
 export const choice = (schema: z.ZodEnum, doc: string): Argument =>
   option(schema.options.join('|'), doc, schema)

@@ -13,7 +13,7 @@ import {
   failedCheck,
   findLast,
 } from '../../src/client/log.ts'
-import type { LogReader } from '../../src/client/log.ts'
+import type { LogReader, LogTree } from '../../src/client/log.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
@@ -26,11 +26,14 @@ import { evidencePath } from '../../src/core/evidence.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { tileWidth } from '../../src/core/tlog/tiles.ts'
+import { minutes, option } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes } from './files.ts'
 import type { Input } from './input.ts'
+import { createLogComparison } from './log-comparison.ts'
 import { printChecks } from './output.ts'
 import type { PublishedSet } from './published-set.ts'
+import { servedRows } from './served-rows.ts'
 import type { Session } from './session.ts'
 
 /** After this many possible repetitions the audit reads the log again, which bounds its memory. */
@@ -38,32 +41,64 @@ const mostDoubts = 65_536
 
 export const logVerify: Command = {
   words: 'log verify',
-  summary: 'Verify the log: signature, tiles, and every entry',
+  summary: 'Verify the log, and with --ledger that it covers what the ledger serves',
   description:
-    'With --state the log must also continue the checkpoint that the last run saw. If it does not, both signed checkpoints are printed as proof.',
+    'With --ledger, each row of the published lists must have its entry, and each entry its row. With --state the log must also continue the checkpoint that the last run saw. If it does not, both signed checkpoints are printed as proof.',
+  args: {
+    'max-age': option('minutes', 'maximum age of the newest entry (default: 1500)', minutes),
+    archive: option('path', 'a clone of the git archive, which must contain each logged commit'),
+  },
   groups: ['log', 'ledger'],
   run: async (session, input) => {
+    const served = servedRows(session, input.text('archive'))
+    // A copy may be older than the lists.
+    const isCompared = input.text('ledger') !== undefined && input.text('log-url') === undefined
     const checks = await logChecks(session, input, async (log, note) => {
+      const comparison = createLogComparison(session.random.bytes(32), session.clock.now())
+      // Before the checkpoint, which must cover them.
+      if (isCompared) for await (const row of served.read()) comparison.serve(row)
       const tree = await log.check()
       for (const one of tree.checks) note(one)
       // These options collect garbage earlier, which saves 70 MB but takes longer.
       setFlagsFromString('--optimize-for-size')
       setFlagsFromString('--semi-space-growth-factor=1')
       const audit = createLogAudit(session.random.bytes(32))
-      // One at a time: waiting tiles would be kept for longer and need 50 MB more.
-      for (let at = 0; at * tileWidth < tree.size; at += 1) {
-        for (const bytes of await tree.entriesOf(at)) audit.add(bytes)
-        await audit.settle(tree.entriesOf, mostDoubts)
+      let size = 0
+      async function read({ entriesOf, size: end }: LogTree) {
+        // One at a time: waiting tiles would be kept for longer and need 50 MB more.
+        while (size < end) {
+          const at = Math.floor(size / tileWidth)
+          for (const bytes of (await entriesOf(at)).slice(size - at * tileWidth)) {
+            const entry = audit.add(bytes)
+            if (isCompared) comparison.add(entry, size, served.isCut)
+            size += 1
+          }
+          await audit.settle(entriesOf, mostDoubts)
+        }
+        await audit.settle(entriesOf)
       }
-      await audit.settle(tree.entriesOf)
+      await read(tree)
+      if (comparison.hasUnlogged()) {
+        // The entry of a new row may have no index yet.
+        await session.clock.sleep(minuteMs)
+        await read(await log.check())
+      }
       note(check('tiles', true, 'all of them lead to the root of the checkpoint'))
-      const last = audit.at() === null ? '' : `; the last one is from ${audit.at()}`
       const rules =
         'canonical, times never decrease, versions increase, ids are unique, chains are complete'
-      note(check('entries', true, `${tree.size}: ${rules}${last}`))
+      note(check('entries', true, `${size}: ${rules}`))
+      if (size > 0) note(newestEntry(session, input, audit.at()))
+      for (const one of await comparison.finish(served.read)) note(one)
     })
     return printChecks(session, {}, checks)
   },
+}
+
+/** The builder publishes a set at least once a day, which is an entry. */
+function newestEntry({ clock }: Session, input: Input, at: string | null): Check {
+  const age = Math.floor((clock.now() - Date.parse(at ?? '')) / minuteMs)
+  const maxMinutes = Number(input.text('max-age') ?? 1500)
+  return check('newest entry', age <= maxMinutes, `is from ${at}, ${age} minutes ago`)
 }
 
 /** Runs checks until one fails. If the log has forked, prints both signed checkpoints. */
@@ -86,7 +121,10 @@ async function openLog(session: Session, input: Input): Promise<LogReader> {
   const url = input.text('log-url')?.replace(/\/$/, '') ?? `${siteUrlOf(session.ledger)}/log`
   const readKey = async () => Buffer.from((await sendGet(session, `${url}/vkey`)).bytes).toString()
   const vkey = input.text('vkey') ?? (await readKey())
-  const source = logOverHttp(session, url, { vkey, witnesses: input.list('witness') })
+  const keys = { vkey, witnesses: input.list('witness') }
+  const { read: readAhead } = logOverHttp(session, `${siteUrlOf(session.ledger)}/log`, keys)
+  const hasLedger = input.text('ledger') !== undefined
+  const source = { ...logOverHttp(session, url, keys), ...(hasLedger ? { readAhead } : {}) }
   const file = input.text('state')
   if (file === undefined) return createLogReader(source)
   return createLogReader(source, {
@@ -101,7 +139,6 @@ export async function manifestInLog(
   input: Input,
   set: PublishedSet,
 ): Promise<readonly Check[]> {
-  const maxMinutes = Number(input.text('max-age') ?? Infinity)
   const expected = { kind: 'snapshot', sha256: sha256Hex(await set.manifest()) } as const
   return await logChecks(session, input, async (log, note) => {
     const proof = await set.proof()
@@ -112,9 +149,7 @@ export async function manifestInLog(
       note(await findLast(tree, expected))
     }
     const last = (await tree.entriesOf(Math.floor((tree.size - 1) / tileWidth))).at(-1)
-    const at = last === undefined ? null : parseEntry(last)?.at
-    const age = Math.floor((session.clock.now() - Date.parse(at ?? '')) / minuteMs)
-    note(check('newest entry', age <= maxMinutes, `is from ${at}, ${age} minutes ago`))
+    note(newestEntry(session, input, (last && parseEntry(last)?.at) ?? null))
   })
 }
 

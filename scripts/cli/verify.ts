@@ -12,7 +12,7 @@ import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import type { ManifestEntry } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import { flag, operand, option, requiredOption } from './command.ts'
+import { flag, minutes, operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
@@ -23,7 +23,6 @@ import { openDirectory, openSite, readManifest, verifyCurrentSet } from './publi
 import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
 
-const minutes = z.string().regex(/^[1-9]\d{0,6}$/, 'must be a number of minutes')
 const pactNumber = z.string().regex(/^(?:pact-)?[1-9]\d{0,8}$/, 'must be a pact number')
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 

@@ -36,6 +36,8 @@ export interface LogSource {
   /** Number of witnesses that suffice if none is demanded. */
   readonly quorum?: number
   readonly read: ReadLogFile
+  /** Reads the tiles of a checkpoint seen before, if `read` is a copy that is behind it. Default: `read`. */
+  readonly readAhead?: ReadLogFile
   /** Verifies Ed25519. */
   readonly isSigned: (
     message: Uint8Array,
@@ -61,6 +63,10 @@ export class LogError extends Error {
     this.what = what
   }
 }
+
+class MissingTileError extends LogError {}
+
+const lagging = 'of a copy that lags, or of a log that has lost entries, without the tiles of size'
 
 /** The log has signed two checkpoints of which neither continues the other; both notes prove it. */
 export class InconsistentLogError extends LogError {
@@ -107,7 +113,7 @@ export async function openTree({ size, root }: Checkpoint, read: ReadLogFile): P
     // The log may keep only the full tile once there is one.
     const found = (await read(path)) ?? (await read(tilePath({ ...tile, width: tileWidth })))
     if (found !== null) return found
-    throw new LogError('tiles', `${path} is missing, which a log of ${size} entries has`)
+    throw new MissingTileError('tiles', `${path} is missing, which a log of ${size} entries has`)
   }
 
   async function verified(tile: Tile): Promise<Uint8Array> {
@@ -255,22 +261,26 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
       const [older, newer] = isNewer ? [seen, found] : [found, seen]
       const proof = await proveConsistency(older.size, newer, isNewer ? tree : undefined).catch(
         (error: unknown) => {
-          // The log cannot produce the tree that it signed before.
           if (isNewer || !(error instanceof LogError)) throw error
+          if (error instanceof MissingTileError)
+            throw new LogError('consistency', `behind: size ${found.size} ${lagging} ${seen.size}`)
+          // The log contradicts the tree that it signed before.
           throw new InconsistentLogError(seen, found, { cause: error })
         },
       )
       if (!isConsistent(older, newer, proof)) throw new InconsistentLogError(seen, found)
     }
     if (isNewer) await store.save(found.note)
-    const detail =
-      seen === null ? 'no checkpoint was seen before' : `consistent with size ${seen.size}`
+    if (seen === null) return check('consistency', true, 'no checkpoint was seen before')
+    const detail = isNewer
+      ? `consistent with size ${seen.size}`
+      : `behind: size ${found.size} is the beginning of size ${seen.size}, which was seen before`
     return check('consistency', true, detail)
   }
 
   async function proveConsistency(olderSize: number, newer: OpenedCheckpoint, tree?: LogTree) {
     if (olderSize === newer.size) return []
-    const { nodes } = tree ?? (await openTree(newer, source.read))
+    const { nodes } = tree ?? (await openTree(newer, source.readAhead ?? source.read))
     return await consistencyProof(olderSize, newer.size, nodes)
   }
 

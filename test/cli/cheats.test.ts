@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
-import { createTestLog, logVkey, serveTestLog } from '../support/test-log.ts'
+import { createTestLog, logClock, logVkey, serveTestLog } from '../support/test-log.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -81,7 +81,7 @@ test.each(cheats)('log verify notices that the operator %s', async (_, forged, m
   await log.grow(honest)
   const { url } = await serveTestLog(() => log)
   const args = ['log', 'verify', '--vkey', logVkey, '--state', join(tempFolder(), 'checkpoint')]
-  const verify = async () => await runCommand(args, { LEDGER_URL: url }, { fetch })
+  const verify = async () => await runCommand(args, { LEDGER_URL: url }, { fetch, clock: logClock })
   expect((await verify()).code).toBe(0)
 
   log = createTestLog()
@@ -96,7 +96,7 @@ test('log verify accepts an honest log that grew since its last run', async () =
   await log.grow(honest)
   const { url } = await serveTestLog(() => log)
   const args = ['log', 'verify', '--vkey', logVkey, '--state', join(tempFolder(), 'checkpoint')]
-  const verify = async () => await runCommand(args, { LEDGER_URL: url }, { fetch })
+  const verify = async () => await runCommand(args, { LEDGER_URL: url }, { fetch, clock: logClock })
   expect((await verify()).code).toBe(0)
   await log.grow(later)
   expect((await verify()).code).toBe(0)

@@ -10,12 +10,16 @@ import { formatKey } from '../../src/core/tlog/note.ts'
 import { packEntries, unpackEntries } from '../../src/core/tlog/tiles.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
-import { createTestLog, logVkey, serveTestLog, testEntries } from '../support/test-log.ts'
+import { createTestLog, logClock, logVkey, serveTestLog, testEntries } from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
 import { cosignerOf } from '../support/witness.ts'
 
 const verify = async (url: string, ...args: string[]) =>
-  await runCommand(['log', 'verify', '--vkey', logVkey, ...args], { LEDGER_URL: url }, { fetch })
+  await runCommand(
+    ['log', 'verify', '--vkey', logVkey, ...args],
+    { LEDGER_URL: url },
+    { fetch, clock: logClock },
+  )
 
 async function logOf(...counts: readonly number[]): Promise<TestLog> {
   const log = createTestLog()
@@ -194,9 +198,28 @@ test('log verify proves a fork with both signed checkpoints and keeps the first 
   await expectFork(300)
   await fork.grow(testEntries(300, 300))
   await expectFork(600)
-  served = await logOf(100)
-  const back = await verify(url, '--state', state)
-  expect(back.out).toContain('BAD   consistency: the log has forked: the checkpoint of size 100')
+})
+
+test('log verify calls a copy that lags behind, not a fork, and proves with the log that it is its beginning', async () => {
+  const [log, copy] = [await logOf(300), await logOf(100)]
+  const state = join(tempFolder(), 'log.txt')
+  const [{ url }, { url: mirror }] = [await serveTestLog(() => log), await serveTestLog(() => copy)]
+  await verify(url, '--state', state)
+  const alone = await verify(mirror, '--state', state)
+  expect(alone.out).toContain(
+    'BAD   consistency: behind: size 100 of a copy that lags, or of a log that has lost entries, without the tiles of size 300',
+  )
+  expect(alone.out + alone.err).not.toMatch(/fork/)
+  expect(alone.code).toBe(1)
+  const args = ['--state', state, '--log-url', `${mirror}/log`, '--ledger', url]
+  const both = await verify(url, ...args)
+  expect(both.out).toContain(
+    'good  consistency: behind: size 100 is the beginning of size 300, which was seen before',
+  )
+  expect(both.code).toBe(0)
+  await copy.grow([{ ...testEntries(100, 1)[0], id: 'another' }])
+  const forked = await verify(url, ...args)
+  expect(forked.out).toContain('BAD   consistency: the log has forked: the checkpoint of size 101')
 })
 
 test('log verify accepts an older checkpoint of the same log and remembers the newer one', async () => {
@@ -209,7 +232,7 @@ test('log verify accepts an older checkpoint of the same log and remembers the n
   await verify(url, '--state', state)
   log.files.set('checkpoint', older)
   const answer = await verify(url, '--state', state)
-  expect(answer.out).toContain('consistent with size 600')
+  expect(answer.out).toContain('behind: size 300 is the beginning of size 600, which was seen')
   expect(answer.code).toBe(0)
   expect(readFileSync(state)).toEqual(Buffer.from(newer))
 })
@@ -243,6 +266,6 @@ test('log verify refuses a malformed key and keeps no state of a log that it can
   expect((await verify(url, '--state', state)).code).toBe(1)
   expect(existsSync(state)).toBe(false)
   const args = ['log', 'verify', '--vkey', logVkey.replace('+', '-')]
-  const answer = await runCommand(args, { LEDGER_URL: url }, { fetch })
+  const answer = await runCommand(args, { LEDGER_URL: url }, { fetch, clock: logClock })
   expect(answer.err).toContain('the key of a log has the form <name>+<key id>+<base64>')
 })

@@ -8,12 +8,16 @@ import { inclusionProof, leafHash, rootOf } from '../../src/core/tlog/merkle.ts'
 import { formatKey, formatNote } from '../../src/core/tlog/note.ts'
 import { growTiles, nodesOf, packEntries, tilePath, tileWidth } from '../../src/core/tlog/tiles.ts'
 import type { ReadTile } from '../../src/core/tlog/tiles.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
 import { serveDuringTest } from './local-server.ts'
 import type { Cosigner } from './witness.ts'
 
 const origin = 'ledger.test/log'
 export const logSigner = noteSigner(origin, signingKeyFromSeed(new Uint8Array(32).fill(3)))
 export const logVkey = formatKey(logSigner.key)
+
+/** A clock at the end of the day of the test entries. */
+export const logClock = { ...systemClock, now: () => Date.UTC(2026, 10, 2) }
 
 /** `count` receipts with the indexes from `from` on, one a second. */
 export const testEntries = (from: number, count: number): readonly object[] =>

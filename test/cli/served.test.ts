@@ -1,0 +1,347 @@
+/** Cheats of an operator who has all keys, and what `log verify --ledger` says about rows that the log does not cover. */
+import { execFileSync } from 'node:child_process'
+
+import { expect, test } from 'vitest'
+
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { runCommand } from '../support/command-line.ts'
+import { createTestLog, logClock, logVkey, serveTestLog } from '../support/test-log.ts'
+
+type Json = Record<string, unknown>
+interface Ledger {
+  /** Kind, id, hashed text, and minutes since the log began. */
+  readonly entries: [kind: string, id: string, text: string, minute: number][]
+  readonly lists: Record<string, Record<string, Json[] | Json | number>>
+}
+
+const startMs = Date.UTC(2026, 10, 1)
+const time = (minute: number) => new Date(startMs + minute * 60_000).toISOString()
+const hash = (value: unknown) => sha256Hex(canonicalize(value))
+
+const bundles = ['{"poll":1}', '{"poll":2}'].map((text) => sha256Hex(text))
+const poll = (at: number, tpv: number, error?: string): Json => ({
+  polled_at: time(at),
+  tpv_30d_usdc: tpv,
+  parties_30d: null,
+  evidence_uri: `/evidence/${bundles[at === 0 ? 0 : 1] ?? ''}.json`,
+  ...(error === undefined ? {} : { poll_error: error }),
+})
+const flag: Json = { id: 'flg_1', rail: 'x402', evidence: { share: 0.9 }, opened_at: time(100) }
+const platform: Json = { platform: 'acme', public_key: 'AAAA', rails: ['x402'] }
+const content: Json = { to_wallet: `0x${'ab'.repeat(20)}`, amount_usdc: '5.00', platform: 'acme' }
+const onchain: Json = { verdict: 'final', since: time(130) }
+const steps: Json[] = [
+  { step_id: 'dsp_1/opened', event: 'opened', at: time(200), text: 'wrong', wallet: '0xb' },
+  { step_id: 'dsp_1/answered', event: 'answered', at: time(210), text: 'right' },
+]
+const article = '---\ntitle: "A week"\n---\n'
+const pageOf = (name: string, rows: Json[]) => ({ [name]: rows })
+const key = (owner: string, public_key: string) => ({ owner, public_key })
+
+/** A ledger that has logged all that it serves. */
+function honest(): Ledger {
+  const [failed, good] = [poll(0, 0, '502'), poll(90, 7)]
+  const row = ({ parties_30d: _, ...one }: Json) => canonicalize({ ...one, rail: 'x402' })
+  const text = canonicalize
+  const acme = key('acme', 'AAAA')
+  const entries: Ledger['entries'] = [
+    ['key', hash(key('service', 'SSSS')), text(key('service', 'SSSS')), 0],
+    ['key', hash(key('job-exchange', 'EEEE')), text(key('job-exchange', 'EEEE')), 0],
+    ['key', hash(acme), text(acme), 0],
+    ['platform', `acme ${hash(platform)}`, text(platform), 0],
+    ['article', `week ${sha256Hex(article)}`, article, 1],
+    ['poll', bundles[0] ?? '', '{"poll":1}', 1],
+    ['history', bundles[0] ?? '', row(failed), 1],
+    ['poll', bundles[1] ?? '', '{"poll":2}', 91],
+    ['history', bundles[1] ?? '', row(good), 91],
+    ['flag', 'flg_0 opened', '{"id":"flg_0"}', 91],
+    ['flag', 'flg_0 closed', '{"id":"flg_0","closed_at":"…"}', 92],
+    ['flag', 'flg_1 opened', text(flag), 100],
+    ['receipt', 'rcp_1', text(content), 120],
+    ['check', `rcp_1 ${time(125)}`, text({ receipt_id: 'rcp_1', verdict: 'safe' }), 125],
+    ['check', `rcp_1 ${time(130)}`, text({ receipt_id: 'rcp_1', ...onchain }), 130],
+    ['dispute', 'dsp_1/opened', text(steps[0]), 201],
+    ['dispute', 'dsp_1/answered', text(steps[1]), 211],
+    ['snapshot', 'first', '{"version":1}', 2],
+    ['snapshot', 'second', '{"version":2}', 220],
+  ]
+  return {
+    entries: entries.toSorted((one, other) => one[3] - other[3]),
+    lists: {
+      '/snapshot.json': { version: 2 },
+      '/api/v1/rails': pageOf('rails', [{ rail: 'x402' }]),
+      '/api/v1/rails/x402/history': pageOf('polls', [good, failed]),
+      '/api/v1/honesty/flags': pageOf('flags', [flag]),
+      '/api/v1/platforms': {
+        platforms: [platform],
+        receipts_by: { platform: 'job-exchange', public_key: 'EEEE' },
+      },
+      '/.well-known/signing-keys.json': pageOf('keys', [{ public_key: 'SSSS' }]),
+      '/api/v1/workers?limit=200': pageOf('workers', [{ wallet: `0x${'cd'.repeat(20)}` }]),
+      '/api/v1/desk/feed.json': pageOf('articles', [{ slug: 'week', date: '2026-10-31' }]),
+      '/api/v1/disputes?limit=200': pageOf('disputes', [
+        { state: 'answered', claim: 'wrong', wallet: '0xb', steps },
+      ]),
+      '/api/v1/receipts?content=true&limit=200': pageOf('receipts', [
+        {
+          receipt_id: 'rcp_1',
+          to_wallet: `0x${'AB'.repeat(20)}`,
+          amount_usdc: 5,
+          platform: 'acme',
+          accepted_at: time(120),
+          content,
+          onchain,
+        },
+      ]),
+    },
+  }
+}
+
+async function verify({ entries, lists }: Ledger, text = article, ...more: string[]) {
+  const log = createTestLog()
+  let version = 0
+  const last = new Map<string, number>()
+  const leaves = entries.map(([kind, id, hashed, minute], index) => {
+    const entry: Json = { v: 1, kind, at: time(minute), id, sha256: sha256Hex(hashed) }
+    if (kind === 'poll') Object.assign(entry, { outcome: 'ok' })
+    if (kind === 'snapshot') Object.assign(entry, { version: (version += 1) })
+    if (kind !== 'key') return entry
+    const prev = last.get(id) ?? null
+    last.set(id, index)
+    return { ...entry, event: 'activates', subject: id, prev }
+  })
+  await log.grow(leaves)
+  const files = Object.entries(lists).map(
+    ([path, list]) => [path, () => canonicalize(list)] as const,
+  )
+  const { url } = await serveTestLog(() => log, {
+    ...Object.fromEntries(files),
+    '/desk/week.md': () => text,
+    '/desk/old.md': () => text,
+  })
+  const args = ['log', 'verify', '--vkey', logVkey, '--ledger', url, ...more]
+  let slept = 0
+  const sleep = async (ms: number) => {
+    slept += ms
+    await Promise.resolve()
+  }
+  const clock = { ...logClock, sleep }
+  return { ...(await runCommand(args, {}, { fetch, clock })), slept }
+}
+
+const rowsOf = ({ lists }: Ledger, path: string, name: string): Json[] => {
+  const rows = lists[path]?.[name]
+  if (!Array.isArray(rows)) throw new Error(`${path} has no ${name}`)
+  return rows
+}
+const history = '/api/v1/rails/x402/history'
+const receipts = '/api/v1/receipts?content=true&limit=200'
+const disputes = '/api/v1/disputes?limit=200'
+const firstOf = (rows: Json[]): Json => {
+  const [first] = rows
+  if (first === undefined) throw new Error('there is no row')
+  return first
+}
+const clone = (ledger: Ledger): Ledger => structuredClone(ledger)
+
+test('log verify --ledger accepts a ledger whose log covers all that it serves, without waiting', async () => {
+  const { out, code, slept } = await verify(honest())
+  expect(out).toContain('good  history: 2 served, each with its entry, and no entry lacks its row')
+  for (const kind of ['snapshot', 'poll', 'flag', 'key', 'platform', 'article', 'receipt', 'check'])
+    expect(out).toContain(`good  ${kind}: `)
+  expect(out).toContain('good  dispute: 2 served')
+  expect([code, slept]).toEqual([0, 0])
+})
+
+const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string | RegExp]>> = {
+  'inserts a backdated poll': [
+    (ledger) => {
+      const forged: Json = { ...poll(40, 70), evidence_uri: `/evidence/${'0'.repeat(64)}.json` }
+      rowsOf(ledger, history, 'polls').splice(1, 0, forged)
+    },
+    `BAD   history: history of x402 at ${time(40)} is served without an entry`,
+  ],
+  'inserts a backdated poll with an entry of today': [
+    (ledger) => {
+      const id = sha256Hex('forged')
+      const forged: Json = { ...poll(40, 70), evidence_uri: `/evidence/${id}.json` }
+      rowsOf(ledger, history, 'polls').splice(1, 0, forged)
+      const { parties_30d: _, ...row } = forged
+      ledger.entries.push(['poll', id, 'forged', 230])
+      ledger.entries.push(['history', id, canonicalize({ ...row, rail: 'x402' }), 230])
+    },
+    new RegExp(`is dated ${time(40)}, but follows rows of ${time(210)}`),
+  ],
+  'deletes a failed poll': [
+    (ledger) => void rowsOf(ledger, history, 'polls').pop(),
+    /BAD {3}history: entry \d+ \(history [0-9a-f]{64}, of \S+\) is not served/,
+  ],
+  'multiplies a past figure by ten': [
+    (ledger) => void Object.assign(firstOf(rowsOf(ledger, history, 'polls')), { tpv_30d_usdc: 70 }),
+    new RegExp(`BAD {3}history: history of x402 at ${time(90)} differs from entry \\d+`),
+  ],
+  'drops a dispute': [
+    (ledger) => void rowsOf(ledger, disputes, 'disputes').pop(),
+    /BAD {3}dispute: entry \d+ \(dispute dsp_1\/opened, of \S+\) is not served/,
+  ],
+  'shows an open dispute as rejected': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { state: 'rejected' }),
+    /BAD {3}dispute: dispute dsp_1\/answered differs from entry \d+/,
+  ],
+  'rewrites the claim of a dispute': [
+    (ledger) => void Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { claim: 'no' }),
+    /BAD {3}dispute: dispute dsp_1\/opened differs from entry \d+/,
+  ],
+  'adds an article dated before the log': [
+    (ledger) => {
+      const added = { slug: 'old', date: '2026-05-01' }
+      rowsOf(ledger, '/api/v1/desk/feed.json', 'articles').push(added)
+    },
+    'BAD   article: article old is served without an entry',
+  ],
+  'adds an article dated before the log, with an entry of today': [
+    (ledger) => {
+      const added = { slug: 'old', date: '2026-05-01' }
+      rowsOf(ledger, '/api/v1/desk/feed.json', 'articles').push(added)
+      ledger.entries.push(['article', 'old 1', article, 230])
+    },
+    /BAD {3}article: the row of entry \d+ \(article old 1, .* is dated 2026-05-01\S+, but follows rows of/,
+  ],
+  'changes the amount of a receipt': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, receipts, 'receipts')), { amount_usdc: 50 }),
+    /BAD {3}receipt: receipt rcp_1 differs from entry \d+/,
+  ],
+  'changes a receipt with its content': [
+    (ledger) => {
+      const changed = { amount_usdc: 50, content: { ...content, amount_usdc: '50.00' } }
+      Object.assign(firstOf(rowsOf(ledger, receipts, 'receipts')), changed)
+    },
+    /BAD {3}receipt: receipt rcp_1 differs from entry \d+/,
+  ],
+  'leaves out the content of a receipt': [
+    (ledger) => void delete firstOf(rowsOf(ledger, receipts, 'receipts'))['content'],
+    /BAD {3}receipt: receipt rcp_1 differs from entry \d+/,
+  ],
+  'redates a receipt': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, receipts, 'receipts')), { accepted_at: time(20) }),
+    /BAD {3}receipt: the row of entry \d+ .* is dated 2026-11-01T00:20:00.000Z, but follows rows of/,
+  ],
+  'deletes a receipt': [
+    (ledger) => void rowsOf(ledger, receipts, 'receipts').pop(),
+    /BAD {3}receipt: entry \d+ \(receipt rcp_1, of \S+\) is not served/,
+  ],
+  'shows an earlier verdict': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, receipts, 'receipts')), {
+        onchain: { verdict: 'safe' },
+      }),
+    /BAD {3}check: check rcp_1 is an old version, which entry \d+ replaced or ended/,
+  ],
+  'swaps the key of a platform': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, '/api/v1/platforms', 'platforms')), {
+        public_key: 'BBBB',
+      }),
+    /BAD {3}key: key of acme is served without an entry; entry \d+ \(key \w+, of \S+\) is not served/,
+  ],
+  'swaps the signing key of the service': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, '/.well-known/signing-keys.json', 'keys')), {
+        public_key: 'TTTT',
+      }),
+    /BAD {3}key: key of service is served without an entry; entry \d+ \(key \w+, of \S+\) is not served/,
+  ],
+  'gives a worker another key': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, '/api/v1/workers?limit=200', 'workers')), {
+        receipt_key: 'WWWW',
+      }),
+    /BAD {3}key: key of 0x(?:cd){20} is served without an entry/,
+  ],
+  'deletes an article': [
+    (ledger) => void rowsOf(ledger, '/api/v1/desk/feed.json', 'articles').pop(),
+    /BAD {3}article: entry \d+ \(article week \w+, of \S+\) is not served/,
+  ],
+  'widens the rails of a platform': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, '/api/v1/platforms', 'platforms')), {
+        rails: ['x402', 'pact'],
+      }),
+    /BAD {3}platform: platform acme differs from entry \d+/,
+  ],
+  'hides an open flag': [
+    (ledger) => void rowsOf(ledger, '/api/v1/honesty/flags', 'flags').pop(),
+    /BAD {3}flag: entry \d+ \(flag flg_1 opened, of \S+\) is not served/,
+  ],
+  'serves another set with a version that is not logged': [
+    (ledger) => void Object.assign(ledger.lists['/snapshot.json'] ?? {}, { version: 7 }),
+    /BAD {3}snapshot: snapshot snapshot differs from entry \d+/,
+  ],
+  'serves an old set': [
+    (ledger) => void Object.assign(ledger.lists['/snapshot.json'] ?? {}, { version: 1 }),
+    /BAD {3}snapshot: snapshot snapshot is an old version, which entry \d+ replaced or ended/,
+  ],
+}
+
+test.each(Object.entries(cheats))(
+  'log verify --ledger notices that the operator %s',
+  async (_, [cheat, message]) => {
+    const ledger = clone(honest())
+    cheat(ledger)
+    const { out, code } = await verify(ledger)
+    expect(out).toMatch(message)
+    expect(code).toBe(1)
+  },
+)
+
+test('log verify --ledger notices a changed article, and accepts one that returns to an earlier text', async () => {
+  const changed = await verify(honest(), `${article}more`)
+  expect(changed.out).toMatch(/BAD {3}article: article week differs from entry \d+/)
+  const ledger = honest()
+  ledger.entries.push(['article', 'week 2', 'another text', 230])
+  expect((await verify(ledger)).code).toBe(0)
+})
+
+test('log verify --ledger waits once for the entry of a new row', async () => {
+  const ledger = honest()
+  rowsOf(ledger, '/api/v1/honesty/flags', 'flags').push({ ...flag, id: 'flg_2' })
+  const { out, slept } = await verify(ledger)
+  expect(out).toContain('BAD   flag: flag flg_2 is served without an entry')
+  expect(slept).toBe(60_000)
+})
+
+test('log verify refuses an old checkpoint', async () => {
+  const { out, code } = await verify(honest(), article, '--max-age', '60')
+  expect(out).toContain(`BAD   newest entry: is from ${time(220)}, 1220 minutes ago`)
+  expect(code).toBe(1)
+})
+
+test('log verify --archive finds the logged commits in a clone, and notices a rewritten history', async () => {
+  const dir = tempFolder()
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', dir, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      encoding: 'utf8',
+    }).trim()
+  git('init', '--quiet')
+  const commit = (text: string, ...more: string[]) => {
+    git('commit', '--quiet', '--allow-empty', '--message', text, ...more)
+    return git('rev-parse', 'HEAD')
+  }
+  commit('before the log')
+  const [first, second] = [commit('first'), commit('second')]
+  const ledger = honest()
+  ledger.entries.push(['archive', first, first, 230], ['archive', second, second, 230])
+  const good = await verify(ledger, article, '--archive', dir)
+  expect(good.out).toContain('good  archive: 3 served, each with its entry')
+  expect(good.code).toBe(0)
+  git('reset', '--quiet', '--hard', first)
+  commit('rewritten', '--amend')
+  const { out, code } = await verify(ledger, article, '--archive', dir)
+  expect(out).toMatch(/BAD {3}archive: archive \w+ is served without an entry; entry \d+ \(archive/)
+  expect(code).toBe(1)
+})
