@@ -96,12 +96,12 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
         at: isoTime(endMs),
       }
       const named = [...documents.values()]
-      documents.clear()
       return async (tx: DbTransaction): Promise<void> => {
         await saveEvidence(tx, named)
         // Blocks that are read again after a failure replace the former reading.
         const buckets = [{ hour: keyOf(source), body: { input, prices } }]
         await saveHourlyAggregate(tx, rail, stream, { cursor: null, buckets })
+        for (const { sha256 } of named) documents.delete(sha256)
       }
     },
     /** Aggregates are kept forever. */
@@ -174,5 +174,7 @@ function placeOf(source: ReadChunk['source'], keepFilters: (filters: unknown) =>
 }
 
 function keyOf(source: ReadChunk['source']): number {
-  return 'wallet' in source ? parseInt(digestOf(source.to).slice(0, 12), 16) : source.fromBlock
+  return 'wallet' in source
+    ? parseInt(digestOf(`${source.wallet} ${source.to}`).slice(0, 12), 16)
+    : source.fromBlock
 }

@@ -124,6 +124,7 @@ it('a failed poll has evidence: what was read, from which host, and the error', 
   const { code, out } = await recompute(await serve(), 'smithery', '--at', failed?.polled_at ?? '')
   expect(out).toContain('BAD   evidence: nothing was checked')
   expect(code).toBe(1)
+  expect(problemsIn((await recompute(await serve(), 'smithery')).out)).toBe('')
   const again = await recompute(await serve(), 'poidh', ...chainOptions('poidh'))
   expect(again.out).toMatch(/good {2}logs of the blocks \d+ to \d+: 1 lines/)
   expect((await recompute(await serve(), 'pact', ...chainOptions('pact'))).code).toBe(0)

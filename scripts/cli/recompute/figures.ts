@@ -86,9 +86,10 @@ export async function compareRail({ session, bundles, report }: Recomputation): 
   report.compare('rail', [rail.status, rail.status_basis], [status, basis])
   if (flags === undefined) return
   const { flags: listed } = await call('listHonestyFlags', {})
-  const open = listed
-    .filter(({ rail: of, kind }) => of === name && railFlagKinds.includes(kind))
-    .map(({ kind }): string => kind)
+  // Those that the operator opened follow from no poll.
+  const isOfPoll = ({ rail: of, kind, evidence }: (typeof listed)[number]) =>
+    of === name && railFlagKinds.includes(kind) && evidence['opened_by'] === undefined
+  const open = listed.filter(isOfPoll).map(({ kind }): string => kind)
   const raised = flags.raised.map(({ kind }) => kind)
   const kept = open.filter((kind) => !flags.cleared.includes(kind))
   report.compare('flags', open.toSorted(), [...new Set([...raised, ...kept])].toSorted())
