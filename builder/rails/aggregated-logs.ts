@@ -97,21 +97,21 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     for (const stream of opened.values())
       await stream.save(stream === first ? next : { ...next, memory: [] }, tx)
   }
-  const clear = async () => {
+  const nothing = { block: 0, hash: null, otherHash: null, newest: null, memory: [] }
+  const clear = async (state: typeof nothing | LogCursor = nothing) => {
     for (const stream of opened.values()) stream.clear()
-    const nothing = { block: 0, hash: null, otherHash: null, newest: null, memory: [] }
-    await ctx.payouts.transaction(async (tx) => await saveAll(tx, nothing))
+    await ctx.payouts.transaction(async (tx) => await saveAll(tx, state))
   }
   // A stream that an older version did not have needs the blocks that the others have read.
   const isUneven = [...opened.values()].some((stream) => stream.cursor()?.block !== before?.block)
   if (isUneven) {
-    await clear()
-    before = null
+    if (before !== null) before = { ...before, ...nothing, memory: before.memory }
+    await clear(before ?? nothing)
   } else if (before !== null) {
     const cursor = before
     await requireSameChain(reader, before, {
       remember: async (otherHash) => await first?.save({ ...cursor, otherHash }),
-      clear,
+      clear: async () => await clear(),
     })
     if (before.newest !== null && head < before.newest.to) {
       throw new ChainError(

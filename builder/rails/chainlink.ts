@@ -13,27 +13,33 @@ const feedAbi = parseAbi([
 /** 0.01 to 1,000,000 USD; a price outside this range means that the feed is wrong. */
 const saneAnswer = { min: 10n ** 6n, max: 10n ** 14n }
 
-/** USD per coin with 8 decimals at a block, or at the head if the node lacks older state; null if older than a day. */
+/**
+ * USD per coin with 8 decimals at a block; null if older than a day. `latest`: the price at the head, since the node lacks older
+ * state.
+ */
 export async function coinPrice(
   reader: ChainReader,
   to: Address,
   block: number,
-): Promise<bigint | null> {
+  mayBeLatest = true,
+): Promise<{ readonly price: bigint | null; readonly latest: boolean }> {
   const data = encodeFunctionData({ abi: feedAbi })
   const readRound = async (at: { readonly block?: number }) =>
     await reader.view({ to, data, ...at }, (returned) => {
       const [, answer, , updatedAt] = decodeFunctionResult({ abi: feedAbi, data: returned })
       return { answer, updatedAt }
     })
-  let atMs = await reader.blockTime(block)
+  let [atMs, latest] = [await reader.blockTime(block), false]
   const { answer, updatedAt } = await readRound({ block }).catch(async (error: unknown) => {
-    if (!(error instanceof ChainError)) throw error
-    const latest = await readRound({})
+    if (!(error instanceof ChainError) || !mayBeLatest) throw error
+    const found = await readRound({})
     atMs = await reader.blockTime(await reader.settledHead())
-    return latest
+    latest = true
+    return found
   })
   const isStale = atMs - Number(updatedAt) * secondMs > dayMs
-  return isStale || answer < saneAnswer.min || answer > saneAnswer.max ? null : answer
+  const isUsable = !isStale && answer >= saneAnswer.min && answer <= saneAnswer.max
+  return { price: isUsable ? answer : null, latest }
 }
 
 /** Converts an amount of a coin with 18 decimals; null if the price is null. */

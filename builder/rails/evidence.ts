@@ -46,7 +46,7 @@ interface ReadChunk {
   readonly remembered?: readonly string[]
 }
 
-/** Lists that follow from answers are kept as long as rows. */
+/** Where a list comes from: `answers` are kept as long as rows, and `chain` is compared with the node. */
 export type ListSource = 'answers' | 'chain' | 'lists'
 
 export type EvidenceCollector = ReturnType<typeof collectEvidence>
@@ -65,7 +65,10 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
   let buckets: string | null = null
   const keep = (body: string, keptUntil: string | null): string => {
     const sha256 = digestOf(body)
-    documents.set(sha256, { sha256, body, keptUntil })
+    const before = documents.get(sha256)?.keptUntil
+    const isLater =
+      before === undefined || keptUntil === null || (before !== null && keptUntil > before)
+    if (isLater) documents.set(sha256, { sha256, body, keptUntil })
     return sha256
   }
   const keepPacked = (value: unknown, until: string | null): string => {
@@ -123,7 +126,7 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
     save: async (tx: DbTransaction, facts: object): Promise<string> => {
       const keptUntil = isoTime(endMs + answersKeptMs)
       if (answersLength > maxAnswersLength) texts.clear()
-      for (const [sha256, body] of texts) documents.set(sha256, { sha256, body, keptUntil })
+      for (const body of texts.values()) keep(body, keptUntil)
       const [last] = await historyOf(tx, rail, { limit: 1 })
       const chunks = await chunksOf(tx, rail)
       await deleteRecords(tx, 'hourly_aggregates', { rail, stream })

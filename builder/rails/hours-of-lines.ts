@@ -1,5 +1,6 @@
 /** The aggregates of a rail from the lines that its polls have published. */
 import type { BlockInput, LogInput, PriceInput } from '../../src/core/evidence.ts'
+import { hourMs } from '../../src/core/time.ts'
 import type { PayoutHour } from './payout-hour.ts'
 import { payoutOfLine } from './payout-lines.ts'
 import { aggregatePayouts } from './payouts.ts'
@@ -47,7 +48,8 @@ export function createHours(streams: StreamValues<string>) {
     const micro = answer === undefined ? null : microUsdcOf(value, payout.units ?? 1n, answer)
     if (micro !== payout.microUsdc)
       problems.push({ line, problem: `${payout.units} units are ${micro} micro-USDC` })
-    if (payout.atMs > Date.parse(input.at))
+    // The input names the start of the poll.
+    if (payout.atMs > Date.parse(input.at) + hourMs)
       problems.push({ line, problem: `is dated after its reading at ${input.at}` })
     return [stream, payout]
   }

@@ -34,6 +34,8 @@ export interface FeedPrice {
   readonly feed: string
   readonly block: number
   readonly answer: string | null
+  /** The price of the head, since the node kept no state of the block. */
+  readonly latest: boolean
 }
 
 export function microUsdcOf(
@@ -60,9 +62,9 @@ export async function valued<Stream extends string>(
     const unvalued = payouts[name] ?? []
     let answer: string | null = null
     if (typeof value === 'object' && 'feed' in value && unvalued.length > 0) {
-      const price = await coinPrice(reader, value.feed, block)
+      const { price, latest } = await coinPrice(reader, value.feed, block)
       answer = price === null ? null : String(price)
-      prices.push({ feed: value.feed, block, answer })
+      prices.push({ feed: value.feed, block, answer, latest })
     }
     const withValue = unvalued.map((payout) => {
       return { ...payout, microUsdc: microUsdcOf(value, payout.units ?? 1n, answer) }

@@ -1,4 +1,3 @@
-import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { railAdapters } from '../../builder/rails/index.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
 import { version } from '../../src/contract/version.ts'
@@ -11,11 +10,11 @@ import { UsageError } from './input.ts'
 import { pollInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { compareWithChain } from './recompute/chain.ts'
-import { createEvidenceReader } from './recompute/evidence.ts'
+import { NotKept, createEvidenceReader } from './recompute/evidence.ts'
 import type { Bundles, PublishedPoll } from './recompute/evidence.ts'
 import { compareFigures, compareRail } from './recompute/figures.ts'
 import { replay } from './recompute/replay.ts'
-import { createReport } from './recompute/report.ts'
+import { createReport, programOf } from './recompute/report.ts'
 import type { Recomputation, Report } from './recompute/report.ts'
 
 /** The oldest poll whose counters or lines a figure of 30 days needs. */
@@ -50,26 +49,30 @@ export const recompute: Command = {
       throw new UsageError(`${rail} has no such poll with evidence`)
     const evidence = createEvidenceReader(call)
     const bundle = await evidence.bundle(digest)
-    const before = polls
-      .slice(polls.indexOf(poll) + 1)
-      .find((one) => one.evidence_uri !== undefined)
-    comparePoll(adapter, bundle, poll, digestIn(before), report)
-    if (poll.outcome !== 'ok' || bundle.buckets === null) {
-      const reason =
-        poll.outcome === 'ok'
-          ? 'the poll has figures but no evidence for them'
-          : 'nothing was checked, since the poll failed'
-      report.check('evidence', false, '', reason)
-    } else {
-      const needsPast = adapter.chains.length > 0 || adapter.hasCounters
-      const sinceMs = needsPast ? Date.parse(bundle.at) - walkMs : Infinity
-      const bundles: Bundles = [bundle, ...(await evidence.bundlesBefore(bundle, sinceMs))]
-      const reading = await evidence.value(bundle.buckets)
-      const recomputation = { adapter, poll, bundles, evidence, report, session }
-      await replay(recomputation, reading)
-      await compareFigures(recomputation, reading)
-      if (poll === polls[0]) await compareRail(recomputation)
-      await compareInputs(recomputation, { rpc, all: input.flag('all') })
+    comparePoll(bundle, { ...poll, rail }, report)
+    const here = { rule: `${adapter.rule.name} v${adapter.rule.version}`, code: { version }, v: 2 }
+    if (poll.outcome !== 'ok')
+      report.check('evidence', false, 'nothing was checked, since the poll failed')
+    else if (bundle.buckets === null)
+      report.check('evidence', false, 'the poll has figures but no evidence for them')
+    else if (programOf({ ...bundle, ...here }) !== programOf(bundle))
+      report.open('program', `the poll had ${programOf(bundle)}`)
+    else {
+      try {
+        const needsPast = adapter.chains.length > 0 || adapter.hasCounters
+        const sinceMs = needsPast ? Date.parse(bundle.at) - walkMs : Infinity
+        const bundles: Bundles = [bundle, ...(await evidence.bundlesBefore(bundle, sinceMs))]
+        compareChain(bundles, polls, report)
+        const reading = await evidence.value(bundle.buckets)
+        const recomputation = { adapter, poll, bundles, evidence, report, session }
+        await replay(recomputation, reading)
+        await compareFigures(recomputation, reading)
+        if (poll === polls[0]) await compareRail(recomputation)
+        await compareInputs(recomputation, { rpc, all: input.flag('all') })
+      } catch (error) {
+        if (!(error instanceof NotKept)) throw error
+        report.open('evidence', error.message)
+      }
     }
     for (const one of input.flag('log') ? await pollInLog(session, input, digest) : [])
       report.add(one)
@@ -86,29 +89,29 @@ function digestIn(poll: PublishedPoll | undefined): string | null {
 }
 
 function comparePoll(
-  adapter: AnyRailAdapter,
-  { rail, at, outcome, window, rule, code, previous }: Bundle,
-  poll: PublishedPoll,
-  /** Null if the history contains no earlier one; it has a limited length. */
-  before: string | null,
+  { rail, at, outcome, window }: Bundle,
+  poll: PublishedPoll & { readonly rail: string },
   report: Report,
 ): void {
   const { start30dMs, endMs } = windowEndingAt(Date.parse(poll.polled_at))
   report.compare(
     'poll',
-    [rail, at, outcome, window.from, window.to, String(previous)],
-    [
-      adapter.rail,
-      poll.polled_at,
-      poll.outcome,
-      isoTime(start30dMs),
-      isoTime(endMs),
-      String(before ?? previous),
-    ],
+    [rail, at, outcome, window.from, window.to],
+    [poll.rail, poll.polled_at, poll.outcome, isoTime(start30dMs), isoTime(endMs)],
   )
-  const here = `rule ${adapter.rule.name} v${adapter.rule.version}, program ${version}`
-  const there = `rule ${rule}, program ${code.version}`
-  if (here !== there) report.open('program', `the poll had ${there}; this command has ${here}`)
+}
+
+/** Each bundle names that of the poll before in the history, which is shorter than the evidence. */
+function compareChain(bundles: Bundles, polls: readonly PublishedPoll[], report: Report): void {
+  const first = polls.findIndex(({ polled_at }) => polled_at === bundles[0].at)
+  for (const [place, { rail, at, previous }] of bundles.entries()) {
+    const [row, before] = polls.slice(first + place, first + place + 2)
+    const isOfRow = rail === bundles[0].rail && (row === undefined || row.polled_at === at)
+    if (isOfRow && (before === undefined || digestIn(before) === previous)) continue
+    const expected = before === undefined ? row?.polled_at : digestIn(before)
+    report.check('previous', false, `the poll at ${at} names ${previous}, expected ${expected}`)
+    return
+  }
 }
 
 /** Says of each input whether it was compared with its source. */

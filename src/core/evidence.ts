@@ -13,7 +13,7 @@ export function digestOf(text: string): string {
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
 const lists = z.record(z.string(), digest)
-const block = z.object({ number: z.int() })
+const block = z.object({ number: z.int(), hash: z.string().nullable() })
 const logMembers = z.object({
   chain: z.string(),
   count: z.int(),
@@ -35,7 +35,12 @@ const answerInput = z.object({
   kept_until: z.string().nullish(),
   rows_digest: z.never().optional(),
 })
-const price = z.object({ feed: z.string(), block: z.int(), answer: z.string().nullable() })
+const price = z.object({
+  feed: z.string(),
+  block: z.int(),
+  answer: z.string().nullable(),
+  latest: z.boolean().optional(),
+})
 
 export type BlockInput = z.infer<typeof blockInput>
 /** What a poll read from a chain: blocks, or transactions of a Solana wallet. */

@@ -1,4 +1,6 @@
 /** Documents of evidence, by their SHA-256. */
+import { sql } from 'kysely'
+
 import { findRecord } from './records.ts'
 import type { NewRecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -15,7 +17,10 @@ export async function saveEvidence(db: Db, documents: Iterable<EvidenceDocument>
       .onConflict((same) =>
         same
           .column('sha256')
-          .doUpdateSet({ kept_until })
+          // The later time counts; null is the latest.
+          .doUpdateSet({
+            kept_until: sql`case when excluded.kept_until is null or excluded.kept_until > evidence.kept_until then excluded.kept_until else evidence.kept_until end`,
+          })
           .where('evidence.kept_until', 'is not', null),
       )
       .execute()

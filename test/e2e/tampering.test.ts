@@ -127,7 +127,7 @@ const tamperings: readonly Tampering[] = [
         columns((parts) => parts.with(9, times(10, parts[9]))),
       )
     },
-    /BAD {3}prices at block \d+: published 0x\w+ at \d+: \d+, recomputed 0x\w+ at \d+: \d+/,
+    /BAD {3}price at block \d+: published \d+, recomputed \d+/,
     { first: true, rpc: true },
   ],
   [
@@ -347,6 +347,41 @@ const tamperings: readonly Tampering[] = [
     { first: true, rpc: true },
   ],
   [
+    'other sellers for the reading than for the poll',
+    'x402',
+    (bundle, put) => {
+      bundle['inputs'] = inputsOf(bundle).map((one) =>
+        one['lists'] === undefined
+          ? one
+          : { ...one, lists: { ...json.parse(one['lists']), sellers: put({ $map: [] }) } },
+      )
+    },
+    /BAD {3}list sellers of the reading at \S+: differs from the one of its poll/,
+  ],
+  [
+    'an invented key in the memory',
+    'virtuals_acp',
+    (bundle, put) => {
+      const memory = put([`1 0x${'9'.repeat(40)}`])
+      const withMemory = (lists: unknown) => ({ ...json.parse(lists), memory })
+      bundle['lists'] = withMemory(bundle['lists'])
+      bundle['inputs'] = inputsOf(bundle).map((one) => ({
+        ...one,
+        lists: withMemory(one['lists']),
+      }))
+    },
+    /BAD {3}list memory: no reading remembered "1 0x9{40}"/,
+  ],
+  [
+    'no list of looked-up transfers',
+    'x402',
+    (bundle) => {
+      const { looked_up: _, ...lists } = json.parse(bundle['lists'])
+      bundle['lists'] = lists
+    },
+    /BAD {3}look-ups: the poll has no list of them/,
+  ],
+  [
     'a lower total of the poll before',
     'taskmarket',
     (bundle, put) => aggregates(bundle, put, (body) => body.replace(/"paid":(\d+)/, '"paid":9$1')),
@@ -395,5 +430,7 @@ it('recompute notices that the history contains a poll that the evidence leaves 
     bundle['former'] = null
   })
   const { out } = await recompute(await serve(forged), 'poidh')
-  expect(problemsIn(out)).toMatch(/BAD {3}poll: published null, recomputed [0-9a-f]{64}/)
+  expect(problemsIn(out)).toMatch(
+    /BAD {3}previous: the poll at \S+ names null, expected [0-9a-f]{64}/,
+  )
 })

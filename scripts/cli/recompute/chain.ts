@@ -1,26 +1,32 @@
 /** Compares published lines with the chain. */
 import { z } from 'zod'
 
+import { coinPrice } from '../../../builder/rails/chainlink.ts'
 import { isLatest, joined, rangeOf } from '../../../builder/rails/hours-of-lines.ts'
 import type { BlockRange } from '../../../builder/rails/hours-of-lines.ts'
 import { payoutOfLine } from '../../../builder/rails/payout-lines.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
+import { ChainError } from '../../../src/chain/errors.ts'
 import { createChainReader } from '../../../src/chain/reader.ts'
-import { isLogInput } from '../../../src/core/evidence.ts'
-import type { BlockInput, PriceInput } from '../../../src/core/evidence.ts'
+import type { ChainReader } from '../../../src/chain/reader.ts'
+import { address } from '../../../src/chain/values.ts'
+import type { BlockInput, Bundle, PriceInput } from '../../../src/core/evidence.ts'
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { UsageError } from '../input.ts'
 import type { Session } from '../session.ts'
+import { NotKept, readingsOf } from './evidence.ts'
 import type { Bundles } from './evidence.ts'
 import { publishedLines } from './hours.ts'
 import { readAgain } from './read-again.ts'
+import { programOf } from './report.ts'
 import type { Recomputation, Report } from './report.ts'
 
 const sampleSize = 8
+const texts = z.array(z.string())
 
-interface ReadBlocks {
+interface Reading {
   readonly input: BlockInput
-  readonly prices: readonly PriceInput[]
+  readonly bundle: Bundle
   /** Inputs of the same part of the poll before this one, whose keys it remembered. */
   readonly earlier: readonly BlockInput[]
   /** Blocks that were read again later. */
@@ -32,14 +38,18 @@ export async function compareWithChain(
   recomputation: Recomputation,
   { rpc, all }: { readonly rpc: string; readonly all: boolean },
 ): Promise<void> {
-  const { adapter, bundles, evidence, report, session } = recomputation
-  const reads = readsOf(bundles)
-  const chosen = all ? reads : sample(reads, session)
+  const { adapter, bundles, report, session } = recomputation
   const chain = adapter.chains.find((name) => name !== 'solana')
   if (chain === undefined) throw new UsageError(`${adapter.rail} is not read from an EVM chain`)
   const reader = createChainReader(chain, rpc, session)
-  report.note('chain', `${chosen.length} of ${reads.length} readings are compared with the node`)
-  const [newest] = joined(reads.map(({ input }) => rangeOf(input)))
+  const readings = blockReadingsOf(bundles)
+  const ofProgram = readings.filter(({ bundle }) => programOf(bundle) === programOf(bundles[0]))
+  const others = readings.length - ofProgram.length
+  if (others > 0)
+    report.open('chain', `${others} readings of other versions of the rule are not compared`)
+  const chosen = all ? ofProgram : sample(ofProgram, session)
+  report.note('chain', `${chosen.length} of ${readings.length} readings are compared with the node`)
+  const [newest] = joined(readings.map(({ input }) => rangeOf(input)))
   if (newest !== undefined) {
     const { start30dMs, endMs } = windowEndingAt(Date.parse(bundles[0].at))
     const firstBlock = Math.max(1, await reader.blockAtTime(start30dMs))
@@ -48,45 +58,81 @@ export async function compareWithChain(
     const read = `the blocks ${newest.from} to ${newest.to} of ${isoTime(toMs)} were read`
     report.check('window', isWhole, read, `${read}; it begins with block ${firstBlock}`)
   }
-  for (const read of chosen) {
-    const { input, later } = read
-    const what = `logs of the blocks ${input.from.number} to ${input.to.number}`
-    const published = await publishedLines(input, evidence)
-    if (published === null) {
-      report.open(what, 'their lines are not published')
-      continue
+  for (const reading of chosen) {
+    try {
+      await compareReading(recomputation, reader, reading)
+    } catch (error) {
+      if (!(error instanceof NotKept)) throw error
+      report.open(nameOf(reading), error.message)
     }
-    const remembered = [input.lists['memory'], ...read.earlier.map((one) => one.remembered)]
-    const keys = await Promise.all(
-      remembered.map(async (list) => (await evidence.value(list)) ?? []),
-    )
-    const memory = keys.flatMap((list) => z.array(z.string()).parse(list))
-    const found = await readAgain(recomputation, reader, input, memory)
-    const lines = published.filter((line) => isLatest(line, later, input))
-    const again = found.lines.filter((line) => isLatest(line, later, input))
-    report.compare(what, lines.map(withoutValue), again.map(withoutValue))
-    compareTimes(what, lines, again, report)
-    const isHere = ({ block }: PriceInput) => block === input.to.number
-    report.compare(
-      `prices at block ${input.to.number}`,
-      read.prices.filter(isHere).map(priceLine),
-      found.prices.filter(isHere).map(priceLine),
-    )
   }
 }
 
-function readsOf(bundles: Bundles): readonly ReadBlocks[] {
+const nameOf = ({ input: { from, to } }: Reading) =>
+  `logs of the blocks ${from.number} to ${to.number}`
+
+async function compareReading(
+  recomputation: Recomputation,
+  reader: ChainReader,
+  reading: Reading,
+): Promise<void> {
+  const { evidence, report } = recomputation
+  const { input, later, bundle } = reading
+  const what = nameOf(reading)
+  const published = await publishedLines(input, evidence)
+  if (published === null) throw new NotKept('their lines are not published')
+  const keys: string[] = []
+  for (const list of [input.lists['memory'], ...reading.earlier.map((one) => one.remembered)])
+    keys.push(...texts.parse((await evidence.list(list)) ?? []))
+  const found = await readAgain(recomputation, reader, input, keys)
+  const isCounted = (line: string) => isLatest(line, later, input)
+  const [lines, again] = [published.filter(isCounted), found.lines.filter(isCounted)]
+  report.compare(what, lines.map(withoutValue), again.map(withoutValue))
+  compareTimes(what, lines, again, report)
+  const { number, hash } = input.to
+  // A lagging node, or blocks that were replaced later, may have led to other keys and hashes.
+  if (!later.some(({ from, to }) => from <= number && to >= input.from.number)) {
+    const remembered = texts.parse((await evidence.value(input.remembered)) ?? [])
+    report.compare(`keys of ${what}`, remembered.toSorted(), found.remembered.toSorted())
+    await reader.blockTime(number)
+    if (hash !== null)
+      report.compare(`hash of ${number}`, [hash], [String(reader.knownHash(number))])
+  }
+  for (const price of bundle.prices.filter(({ block }) => block === number))
+    await comparePrice(reader, price, report)
+}
+
+async function comparePrice(
+  reader: ChainReader,
+  { feed, block, answer, latest = false }: PriceInput,
+  report: Report,
+): Promise<void> {
+  const what = `price at block ${block}`
+  if (latest) {
+    report.open(what, 'the node of the poll kept no state of the block; the price is of its head')
+    return
+  }
+  try {
+    const { price } = await coinPrice(reader, address.parse(feed), block, false)
+    report.compare(what, [String(answer)], [String(price)])
+  } catch (error) {
+    if (!(error instanceof ChainError)) throw error
+    report.open(what, `the node keeps no state of the block: ${error.message}`)
+  }
+}
+
+function blockReadingsOf(bundles: Bundles): readonly Reading[] {
   let later: readonly BlockRange[] = []
-  return bundles.flatMap(({ inputs, prices }) => {
-    const blocks = inputs.flatMap((one) => (isLogInput(one) && 'to' in one ? one : []))
-    return blocks.toReversed().map((input): ReadBlocks => {
-      const earlier = blocks.filter(
-        (one) => one.at === input.at && one.to.number < input.from.number,
-      )
-      const read = { input, prices, earlier, later }
-      later = joined([...later, rangeOf(input)])
-      return read
-    })
+  const readings = readingsOf(bundles).flatMap(({ input, bundle }) =>
+    'to' in input ? [{ input, bundle }] : [],
+  )
+  return readings.map(({ input, bundle }) => {
+    const earlier = readings
+      .map((one) => one.input)
+      .filter((one) => one.at === input.at && one.to.number < input.from.number)
+    const reading = { input, bundle, earlier: earlier.toReversed(), later }
+    later = joined([...later, rangeOf(input)])
+    return reading
   })
 }
 
@@ -113,8 +159,4 @@ function compareTimes(
   const wrong = lines.findIndex((line, at) => Math.abs(timeOf(line) - timeOf(again[at])) > hourMs)
   const times = `${what}: published ${lines[wrong]}, recomputed ${again[wrong]}`
   if (wrong !== -1) report.check('times', false, times)
-}
-
-function priceLine({ feed, block, answer }: PriceInput): string {
-  return `${feed} at ${block}: ${answer}`
 }

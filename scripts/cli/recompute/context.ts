@@ -1,10 +1,6 @@
 /** What a check gives to an adapter instead of a database. */
 import type { AdapterContext } from '../../../builder/rails/adapter.ts'
-
-/** The evidence does not contain what an adapter wants to read. */
-export class NotKept extends Error {
-  override readonly name = 'NotKept'
-}
+import { NotKept } from './evidence.ts'
 
 export function refuse(): never {
   throw new NotKept('this check does not read it')

@@ -1,6 +1,7 @@
 /** The published evidence of a rail. Every document is compared with its SHA-256. */
 import type { z } from 'zod'
 
+import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { LedgerClient } from '../../../src/client/client.ts'
 import { LedgerError, UnexpectedAnswerError } from '../../../src/client/errors.ts'
 import type { railHistory } from '../../../src/contract/schemas/rail.ts'
@@ -8,24 +9,37 @@ import {
   checkedBundle,
   digestOf,
   evidencePath,
+  isLogInput,
   partsOf,
   unpack,
 } from '../../../src/core/evidence.ts'
-import type { Bundle } from '../../../src/core/evidence.ts'
+import type { Bundle, LogInput } from '../../../src/core/evidence.ts'
 
 export type PublishedPoll = z.infer<typeof railHistory>['polls'][number]
 
 /** The poll that is checked, and those before it, newest first. */
 export type Bundles = readonly [Bundle, ...Bundle[]]
 
+const keptLists = 16
+
+/** The evidence does not contain what a check wants to read. */
+export class NotKept extends Error {
+  override readonly name = 'NotKept'
+}
+
 export type EvidenceReader = ReturnType<typeof createEvidenceReader>
 
 export function createEvidenceReader(call: LedgerClient['call']) {
   const text = async (sha256: string): Promise<string> => {
-    const body = await call('getEvidence', { params: { sha256 } })
+    const path = evidencePath(sha256)
+    const body = await call('getEvidence', { params: { sha256 } }).catch((error: unknown) => {
+      if (error instanceof LedgerError && error.status === 404)
+        throw new NotKept(`${path} is not published`)
+      throw error
+    })
     const found = digestOf(body)
     if (found === sha256) return body
-    throw new UnexpectedAnswerError(`${evidencePath(sha256)} has the SHA-256 ${found}`)
+    throw new UnexpectedAnswerError(`${path} has the SHA-256 ${found}`)
   }
   const load = async (sha256: string, documents: Map<string, string>): Promise<string> => {
     const body = documents.get(sha256) ?? (await text(sha256))
@@ -44,16 +58,27 @@ export function createEvidenceReader(call: LedgerClient['call']) {
     const place = error.issues[0]?.path.join('.') ?? ''
     throw new UnexpectedAnswerError(`${evidencePath(sha256)} is malformed at ${place}`)
   }
+  const lists = new Map<string, unknown>()
   return {
     text,
     value,
+    /** The same for a list that several readings name. */
+    list: async (sha256: string | null | undefined): Promise<unknown> => {
+      const key = String(sha256)
+      const found = lists.get(key) ?? (await value(sha256))
+      lists.delete(key)
+      lists.set(key, found)
+      const [oldest] = lists.keys()
+      if (lists.size > keptLists && oldest !== undefined) lists.delete(oldest)
+      return found
+    },
     bundle,
     /** Null if the document is not published. */
     ifPublished: async <Value>(read: Promise<Value>): Promise<Value | null> => {
       try {
         return await read
       } catch (error) {
-        if (error instanceof LedgerError && error.status === 404) return null
+        if (error instanceof NotKept) return null
         throw error
       }
     },
@@ -71,4 +96,21 @@ export function createEvidenceReader(call: LedgerClient['call']) {
       return bundles
     },
   }
+}
+
+export interface PublishedReading {
+  readonly input: LogInput
+  readonly bundle: Bundle
+}
+
+/** What the polls read since the window began, the newest first. Earlier readings contain no payment of it. */
+export function readingsOf(bundles: Bundles): readonly PublishedReading[] {
+  const { start30dMs } = windowEndingAt(Date.parse(bundles[0].at))
+  return bundles.flatMap((bundle) =>
+    bundle.inputs
+      .filter(isLogInput)
+      .filter(({ at }) => Date.parse(at) >= start30dMs)
+      .toReversed()
+      .map((input) => ({ input, bundle })),
+  )
 }

@@ -21,8 +21,12 @@ export async function compareFigures(
   const window = windowEndingAt(Date.parse(bundle.at))
   const lookedUp = z.looseObject({}).parse((await evidence.value(lists['looked_up'])) ?? {})
   const found = adapter.recompute(reading, lookedUp, window)
-  if (found.measurement.facts?.lookedUp)
-    report.open('look-ups', 'taken as published: funders and collectors have no lines')
+  if (adapter.hasLookUps && found.measurement.facts !== undefined)
+    reportLookUps(
+      lists['looked_up'] !== undefined,
+      found.measurement.facts.lookedUp !== null,
+      report,
+    )
   const facts = { displayName: '', basis, startedAtMs: window.endMs, durationMs: 0, pollEveryMs: 0 }
   const outcome = { kind: 'good', measurement: found.measurement } as const
   const decided = decidePoll(formerState(bundles, report), outcome, facts)
@@ -48,6 +52,13 @@ export async function compareFigures(
     figureNames.map((name) => `${name}: ${poll[name]}`),
     figureNames.map((name) => `${name}: ${publicFigure(recomputed, name)}`),
   )
+}
+
+function reportLookUps(hasList: boolean, isLookedUp: boolean, report: Report): void {
+  if (!hasList) report.check('look-ups', false, 'the poll has no list of them')
+  else if (isLookedUp)
+    report.open('look-ups', 'taken as published: funders and collectors have no lines')
+  else report.note('look-ups', 'funders were not looked up')
 }
 
 /** The state before the poll follows from the last successful poll before it; without one, the rail was never judged. */

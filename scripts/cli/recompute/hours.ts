@@ -8,10 +8,11 @@ import type { StreamValues } from '../../../builder/rails/streams.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { Window } from '../../../builder/rails/window.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
-import { digestOf, isLogInput } from '../../../src/core/evidence.ts'
+import { digestOf } from '../../../src/core/evidence.ts'
 import type { LogInput } from '../../../src/core/evidence.ts'
-import type { EvidenceReader } from './evidence.ts'
-import type { Recomputation } from './report.ts'
+import { readingsOf } from './evidence.ts'
+import type { Bundles, EvidenceReader, PublishedReading } from './evidence.ts'
+import type { Recomputation, Report } from './report.ts'
 
 const publishedStream = z.object({
   buckets: z.array(payoutHourBody.extend({ hour: z.int() })),
@@ -26,25 +27,24 @@ export async function compareHours(
 ): Promise<void> {
   const window = windowEndingAt(Date.parse(bundles[0].at))
   const hours = createHours(streams)
-  let [inputs, lines, missing] = [0, 0, 0]
-  for (const { inputs: all, prices } of bundles) {
-    for (const input of all.filter(isLogInput).toReversed()) {
-      const found = await publishedLines(input, evidence)
-      if (found === null) missing += 1
-      else if (digestOf(found.join('\n')) !== input.rows_digest || found.length !== input.count)
-        report.check('lines', false, '', `${input.rows} differs from rows_digest or count`)
-      hours.add(input, found ?? [], prices)
-      inputs += 1
-      lines += found?.length ?? 0
-    }
+  let [lines, missing] = [0, 0]
+  const readings = readingsOf(bundles)
+  for (const { input, bundle } of readings) {
+    const found = await publishedLines(input, evidence)
+    if (found === null) missing += 1
+    else if (digestOf(found.join('\n')) !== input.rows_digest || found.length !== input.count)
+      report.check('lines', false, '', `${input.rows} differs from rows_digest or count`)
+    hours.add(input, found ?? [], bundle.prices)
+    lines += found?.length ?? 0
   }
   const [problem] = hours.problems()
   report.check(
     'lines',
     problem === undefined,
-    `${lines} lines of ${inputs} readings have the right amounts`,
+    `${lines} lines of ${readings.length} readings have the right amounts`,
     `${problem?.line}: ${problem?.problem}`,
   )
+  await compareLists(bundles, readings, evidence, report)
   const [newest, older] = hours.covered()
   if (newest !== undefined)
     report.check(
@@ -75,6 +75,34 @@ export async function compareHours(
     }
   }
 }
+
+/** Readings have the lists of their poll; the keys in its memory were remembered by earlier readings. */
+async function compareLists(
+  bundles: Bundles,
+  readings: readonly PublishedReading[],
+  evidence: EvidenceReader,
+  report: Report,
+): Promise<void> {
+  const known = new Set<string>()
+  for (const { input, bundle } of readings) {
+    for (const key of keysIn(await evidence.value(input.remembered))) known.add(key)
+    const other = Object.keys(input.lists).find((name) => input.lists[name] !== bundle.lists[name])
+    if (other === undefined) continue
+    const what = `list ${other} of the reading at ${input.at}`
+    if (input.at === bundle.at) report.check(what, false, 'differs from the one of its poll')
+    else if (other !== 'memory') report.open(what, 'an earlier part of the poll had another one')
+  }
+  const oldest = readings.at(-1)?.input.lists['memory']
+  for (const key of keysIn(await evidence.value(oldest))) known.add(key)
+  const memory = keysIn(await evidence.value(bundles[0].lists['memory']))
+  const unknown = memory.find((key) => !known.has(key))
+  if (readings.some(({ bundle }) => bundle.v < 2))
+    report.open('list memory', 'readings of an older version do not name their keys')
+  else if (unknown !== undefined)
+    report.check('list memory', false, `no reading remembered ${JSON.stringify(unknown)}`)
+}
+
+const keysIn = (list: unknown): readonly string[] => z.array(z.string()).parse(list ?? [])
 
 function linesWithin(
   { buckets, lastPayoutAtMs }: PublishedStream,

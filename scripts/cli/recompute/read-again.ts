@@ -2,12 +2,12 @@
 import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import type { ListSource } from '../../../builder/rails/evidence.ts'
 import { linesOf } from '../../../builder/rails/payout-lines.ts'
-import type { FeedPrice } from '../../../builder/rails/streams.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { ChainReader } from '../../../src/chain/reader.ts'
 import { linesOfValue } from '../../../src/core/evidence.ts'
 import type { BlockInput } from '../../../src/core/evidence.ts'
 import { nothingStored, refuse } from './context.ts'
+import { NotKept } from './evidence.ts'
 import type { Recomputation } from './report.ts'
 
 /** @param memory the keys that the poll remembered before these blocks */
@@ -19,7 +19,7 @@ export async function readAgain(
 ) {
   const cursor = { block: from.number - 1, lastPayoutAtMs: null, memory }
   const lines: string[] = []
-  const prices: FeedPrice[] = []
+  const remembered: string[] = []
   const ctx: AdapterContext = {
     ...nothingStored(cursor),
     window: windowEndingAt(await reader.blockTime(to.number)),
@@ -28,15 +28,16 @@ export async function readAgain(
     chain: () => ({ ...reader, settledHead: () => Promise.resolve(to.number) }),
     evidence: {
       list: async <List>(list: string, read: () => List | Promise<List>, source?: ListSource) => {
-        const stored = await evidence.value(lists[list])
+        const stored = await evidence.list(lists[list])
+        if (stored === undefined) throw new NotKept(`it has no list ${list}`)
         if (source === 'chain')
           report.compare(`list ${list}`, linesOfValue(stored), linesOfValue(await read()))
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the poll packed it
         return stored as List
       },
-      addChunk: ({ payouts, prices: ofChunk = [] }) => {
+      addChunk: ({ payouts, remembered: keys = [] }) => {
         lines.push(...linesOf(payouts))
-        prices.push(...ofChunk)
+        remembered.push(...keys)
         return async () => await Promise.resolve()
       },
       setReading: () => undefined,
@@ -44,5 +45,5 @@ export async function readAgain(
     hasNode: () => true,
   }
   await adapter.read(ctx)
-  return { lines: lines.sort(), prices }
+  return { lines: lines.sort(), remembered }
 }

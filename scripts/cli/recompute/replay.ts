@@ -8,7 +8,8 @@ import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { isLogInput, linesOfValue } from '../../../src/core/evidence.ts'
 import type { Bundle } from '../../../src/core/evidence.ts'
 import { parseJson } from '../../../src/outbound/http-client.ts'
-import { NotKept, nothingStored, refuse } from './context.ts'
+import { nothingStored, refuse } from './context.ts'
+import { NotKept } from './evidence.ts'
 import type { Bundles, EvidenceReader } from './evidence.ts'
 import { compareHours } from './hours.ts'
 import type { Recomputation } from './report.ts'
@@ -29,6 +30,7 @@ export async function replay(recomputation: Recomputation, published: unknown): 
     evidence: {
       list: async <List>(name: string, read: () => List | Promise<List>, source?: ListSource) => {
         const stored = await evidence.value(bundle.lists[name])
+        if (stored === undefined) throw new NotKept(`the poll has no list ${name}`)
         try {
           // The check of the chain compares the others.
           if (source !== 'chain')
@@ -85,7 +87,7 @@ function answersOf({ inputs }: Bundle, evidence: EvidenceReader): AdapterContext
     const [answer] = at === -1 ? [] : unused.splice(at, 1)
     if (answer === undefined) throw new NotKept(`the poll read no answer of ${url}`)
     const { sha256, bytes, read_from: readFrom, overridden, kept_until: keptUntil = null } = answer
-    if (keptUntil === null) throw new NotKept('the answers were too long to keep')
+    if (keptUntil === null) throw new NotKept('the answers were not kept, as they were too long')
     const text = await evidence.ifPublished(evidence.text(sha256))
     if (text === null) throw new NotKept(`the answers were kept until ${keptUntil}`)
     return { url, body: parseJson(text), text, sha256, bytes, readFrom, overridden }
@@ -100,11 +102,11 @@ async function formerSellers(
   [bundle, ...before]: Bundles,
   evidence: EvidenceReader,
 ): Promise<Readonly<Record<string, string>>> {
-  const earlier = bundle.inputs.filter((one) => isLogInput(one) && one.at < bundle.at)
-  const lists = [...earlier.toReversed(), ...before].flatMap((one) =>
-    'lists' in one ? [one.lists] : [],
-  )
-  const former = lists.find((one) => one['sellers'] !== undefined)?.['sellers']
+  const partsOf = ({ inputs }: Bundle) =>
+    inputs.flatMap((one) => (isLogInput(one) ? one : [])).toReversed()
+  const earlier = partsOf(bundle).filter(({ at }) => at < bundle.at)
+  const lists = [...earlier, ...before.flatMap((one) => [one, ...partsOf(one)])]
+  const former = lists.find((one) => one.lists['sellers'] !== undefined)?.lists['sellers']
   return former === undefined
     ? {}
     : Object.fromEntries(sellersList.parse(await evidence.value(former)))

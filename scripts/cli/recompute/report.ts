@@ -2,11 +2,17 @@ import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
 import { firstDifference } from '../../../src/core/evidence.ts'
+import type { Bundle } from '../../../src/core/evidence.ts'
 import type { Session } from '../session.ts'
 import type { Bundles, EvidenceReader, PublishedPoll } from './evidence.ts'
 
 /** A check, or what this run cannot check. */
 type ReportLine = Check & { readonly label?: 'open' | 'note' }
+
+/** Other rules, or other formats of evidence, lead to other lines. */
+export function programOf({ v, rule, code }: Bundle): string {
+  return `rule ${rule}, program ${code.version}, evidence ${v}`
+}
 
 export type Report = ReturnType<typeof createReport>
 
