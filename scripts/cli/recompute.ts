@@ -62,7 +62,7 @@ export const recompute: Command = {
         const needsPast = adapter.chains.length > 0 || adapter.hasCounters
         const sinceMs = needsPast ? Date.parse(bundle.at) - walkMs : Infinity
         const bundles: Bundles = [bundle, ...(await evidence.bundlesBefore(bundle, sinceMs))]
-        compareChain(bundles, polls, report)
+        compareOrder(bundles, polls, report)
         const reading = await evidence.value(bundle.buckets)
         const recomputation = { adapter, poll, bundles, evidence, report, session }
         await replay(recomputation, reading)
@@ -102,7 +102,7 @@ function comparePoll(
 }
 
 /** Each bundle names that of the poll before in the history, which is shorter than the evidence. */
-function compareChain(bundles: Bundles, polls: readonly PublishedPoll[], report: Report): void {
+function compareOrder(bundles: Bundles, polls: readonly PublishedPoll[], report: Report): void {
   const first = polls.findIndex(({ polled_at }) => polled_at === bundles[0].at)
   for (const [place, { rail, at, previous }] of bundles.entries()) {
     const [row, before] = polls.slice(first + place, first + place + 2)
