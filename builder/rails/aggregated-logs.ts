@@ -156,12 +156,9 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       chunkBlocks: request.chunkBlocks ?? Math.max(minChunkBlocks, usdcChunkBlocks(chain)),
       signal: ctx.signal,
       onChunk: async (chunk) => {
-        const { payouts: unvalued, remember = [] } = await request.toPayouts(
-          chunk,
-          reader,
-          remembered,
-        )
         const { toBlock } = chunk
+        const answer = await request.toPayouts(chunk, reader, remembered)
+        const { payouts: unvalued, remember = new Map<string, number>() } = answer
         const { payouts, prices } = await valued(reader, toBlock, request.streams, unvalued)
         // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
         const read = new Map<Stream, readonly Payout[]>()
@@ -171,7 +168,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
           source: { reader, filters, fromBlock: chunk.fromBlock, toBlock },
           payouts: read,
           prices,
-          remembered: [...new Map(remember).keys()],
+          remembered: [...remember.keys()],
         })
         for (const [name, stream] of opened) {
           const ofStream = read.get(name) ?? []
@@ -185,7 +182,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         for (const { address } of chunk.logs) addTo(logsPerContract, address, 1)
         // Saved after each chunk, since rate-limited nodes answer only a few of them per poll.
         await save(toBlock, { hash: null, newest: null }, saveChunk)
-        doneTo = chunk.toBlock
+        doneTo = toBlock
         await saveProgress?.(doneTo)
         if (doneTo < head && ctx.isTurnOver()) throw new UnfinishedRead('other rails are waiting')
       },

@@ -46,8 +46,8 @@ interface ReadChunk {
   readonly remembered?: readonly string[]
 }
 
-/** Where a list comes from: `answers` are kept as long as rows, and `chain` is compared with the node. */
-export type ListSource = 'answers' | 'chain' | 'lists'
+/** Where a list comes from: those of `answers` are kept as long as rows, and a check compares those of `chain` with a node. */
+export type ListSource = 'answers' | 'chain' | 'derived'
 
 export type EvidenceCollector = ReturnType<typeof collectEvidence>
 /** Receives from adapters what they read. */
@@ -80,7 +80,7 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
     list: async <List>(
       name: string,
       read: () => List | Promise<List>,
-      source: ListSource = 'lists',
+      source: ListSource = 'derived',
     ): Promise<List> => {
       const list = await read()
       lists[name] = keepPacked(list, source === 'answers' ? rowsKeptUntil : null)

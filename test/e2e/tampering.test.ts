@@ -64,11 +64,19 @@ const usdTimes10 = inPairs(([count, units, micro, largest]) => [
 /** 24 days later. */
 const hoursLater = (body: string) =>
   body.replaceAll(/"hour":(\d+)/g, (_, hour: string) => `"hour":${Number(hour) + 24 * 24}`)
-const pricesTimes10 = (bundle: Json) => {
-  bundle['prices'] = z
-    .array(json)
-    .parse(bundle['prices'])
-    .map((price) => ({ ...price, answer: times(10, text(price['answer'])) }))
+/** In the aggregates and in the lines. */
+const amountsTimes10 = (bundle: Json, put: Put) => {
+  aggregates(bundle, put, usdTimes10)
+  editLines(
+    bundle,
+    put,
+    columns((parts) => parts.with(9, times(10, parts[9]))),
+  )
+}
+const priceTimes10 = (bundle: Json, put: Put) => {
+  const prices = z.array(json).parse(bundle['prices'])
+  bundle['prices'] = prices.map((price) => ({ ...price, answer: times(10, text(price['answer'])) }))
+  amountsTimes10(bundle, put)
 }
 
 type Tampering = readonly [
@@ -89,44 +97,21 @@ const tamperings: readonly Tampering[] = [
   [
     'amounts in USD × 10, also in the lines',
     'x402',
-    (bundle, put) => {
-      aggregates(bundle, put, usdTimes10)
-      editLines(
-        bundle,
-        put,
-        columns((parts) => parts.with(9, times(10, parts[9]))),
-      )
-    },
+    amountsTimes10,
     /BAD {3}lines: \d+,\d+,0x\w+,.*: \d+ units are \d+ micro-USDC/,
     { first: true },
   ],
   [
     'the price of ETH × 10, with amounts that fit',
     'poidh',
-    (bundle, put) => {
-      pricesTimes10(bundle)
-      aggregates(bundle, put, usdTimes10)
-      editLines(
-        bundle,
-        put,
-        columns((parts) => parts.with(9, times(10, parts[9]))),
-      )
-    },
+    priceTimes10,
     /open {2}chain: the lines and prices are not compared with the chain: use --rpc/,
     { first: true },
   ],
   [
     'the price of ETH × 10, with amounts that fit, compared with the node',
     'poidh',
-    (bundle, put) => {
-      pricesTimes10(bundle)
-      aggregates(bundle, put, usdTimes10)
-      editLines(
-        bundle,
-        put,
-        columns((parts) => parts.with(9, times(10, parts[9]))),
-      )
-    },
+    priceTimes10,
     /BAD {3}price at block \d+: published \d+, recomputed \d+/,
     { first: true, rpc: true },
   ],
