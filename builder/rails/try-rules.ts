@@ -151,7 +151,10 @@ function measure({ endMs, payouts, transfers, wallets, ...input }: TriedInput): 
         return { day: Math.floor(at / dayMs), count: 1, ...transfer }
       }),
       lookedUp: {
-        payers: new Set(payouts.flatMap(({ payer }) => payer ?? [])),
+        payers: new Set([
+          ...payouts.flatMap(({ payer }) => payer ?? []),
+          ...transfers.map(({ to }) => to),
+        ]),
         payees: new Set(payouts.map(({ payee }) => payee)),
       },
       wallets: known,

@@ -51,12 +51,14 @@ export const tryWalletFacts = z
     listed_hub: z.boolean().nullish(),
     age_days: z.number().min(0).nullish(),
     recipients: z.int().min(0).nullish(),
+    senders: z.int().min(0).nullish(),
     contract: z.boolean().nullish(),
   })
   .transform(({ address, age_days: ageDays = null, recipients = null, ...wallet }) => {
-    const isTested = ageDays !== null || recipients !== null
+    const senders = wallet.senders ?? null
+    const isTested = ageDays !== null || recipients !== null || senders !== null
     const [listedHub, contract] = [wallet.listed_hub === true, wallet.contract ?? null]
-    const tested = isTested ? { ageDays, recipients } : {}
+    const tested = isTested ? { ageDays, recipients, senders } : {}
     return [address, { ...notListed, ...tested, listedHub, contract }] as const
   })
 

@@ -184,6 +184,8 @@ function verdictFor(
       return `without the largest payer only ${value === null ? 'an unknown amount' : `${shortAmount(value)} USDC`} is left, and 25 are needed.`
     case 'creators_outside_session':
       return `${paid}, but most of them within the same hours of the day: ${value === 0 ? 'none also pays' : `only ${value ?? 'few'} also pay`} at other times.`
+    case 'judged_without_funders':
+      return `${paid}, but the funders of customers are unknown, and ${value === 0 ? 'no customer' : `only ${value ?? 'few'}`} paid on two days or more.`
     case 'known_volume':
     case undefined:
       break

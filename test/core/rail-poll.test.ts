@@ -57,7 +57,7 @@ describe('a good poll', () => {
       lastError: null,
       removed30d: { self: 2 },
       notes: ['a note', expect.stringContaining('skipped')],
-      statusRules: '2',
+      statusRules: '3',
     })
   })
 

@@ -5,7 +5,7 @@ import type { Stage } from './stage.ts'
 export type Family = (stage: Stage) => void
 
 /** Wallets that one operator fills and empties. Each pays some of the payees. */
-function puppets(
+export function puppets(
   stage: Stage,
   options: {
     readonly wallets: number
@@ -35,7 +35,7 @@ function puppets(
     stage.send(payee, vault, usdc * (0.3 + 0.65 * stage.unit()), 1)
 }
 
-const many = (stage: Stage): number => stage.int(6, 40)
+export const many = (stage: Stage): number => stage.int(6, 40)
 
 export const tunedDishonest: Readonly<Record<string, Family>> = {
   'dust payers': (stage) => {

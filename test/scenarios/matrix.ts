@@ -3,10 +3,11 @@ import { lastDishonest, laterDishonest, tunedDishonest } from './dishonest.ts'
 import type { Family } from './dishonest.ts'
 import { lastHonest, laterHonest, tunedHonest } from './honest.ts'
 import { Stage } from './stage.ts'
+import { thirdDishonest, thirdHonest } from './third.ts'
 
 export interface FamilyResult {
   readonly family: string
-  readonly group: 'tuned' | 'later' | 'last'
+  readonly group: 'tuned' | 'later' | 'last' | 'third'
   readonly isHonest: boolean
   readonly rails: number
   /** Status `paying` without a flag. */
@@ -24,27 +25,30 @@ const groups = [
   ['later', true, laterHonest],
   ['last', false, lastDishonest],
   ['last', true, lastHonest],
+  ['third', false, thirdDishonest],
+  ['third', true, thirdHonest],
 ] as const
 
-/** Judges `seeds` rails of each family. */
-export function runFamilies(seeds: number): readonly FamilyResult[] {
+/** Judges `seeds` rails of each family, with or without the transfers and tests that a node would have given. */
+export function runFamilies(seeds: number, isLookedUp: boolean): readonly FamilyResult[] {
   return groups.flatMap(([group, isHonest, families]) =>
     Object.entries(families).map(([family, build]) => ({
       family,
       group,
       isHonest,
-      ...count(family, build, seeds),
+      ...count(family, build, seeds, isLookedUp),
     })),
   )
 }
 
-function count(family: string, build: Family, seeds: number) {
+function count(family: string, build: Family, seeds: number, isLookedUp: boolean) {
   const [flags, statuses]: [Record<string, number>, Record<string, number>] = [{}, {}]
   let [unflagged, notPaying, flagged] = [0, 0, 0]
   for (let seed = 1; seed <= seeds; seed += 1) {
     const stage = new Stage(family, seed)
     build(stage)
-    for (const rail of tryRules(stage.lines)) {
+    const isMeant = (line: string) => isLookedUp || !/^\{"(?:transfer|wallet)"/.test(line)
+    for (const rail of tryRules(stage.lines.filter(isMeant))) {
       statuses[rail.status] = (statuses[rail.status] ?? 0) + 1
       for (const { kind } of rail.flags) flags[kind] = (flags[kind] ?? 0) + 1
       if (rail.status !== 'paying') notPaying += 1

@@ -52,7 +52,7 @@ export function railRecord(
       rail,
       status: 'paying',
       statusSinceMs: Date.parse('2026-11-18T12:00:00Z'),
-      statusRules: '2',
+      statusRules: '3',
       statusReasons: [],
       undecidedSinceMs: null,
       figures: figures(),

@@ -128,8 +128,8 @@ export const paymentFlags = [
   ),
   shareFlag(
     'common_funder',
-    ['warning', 0.5],
-    'Five or more payers share a source of funds, count as one party and pay more than half.',
+    ['warning', 0.3],
+    'Five or more payers share a source of funds, count as one party and pay more than 30 %.',
     ({ payers }) =>
       ofLargest(payers, 5, ({ wallets }) => ({
         title: `${wallets} payers of N % share a source of funds and count as one`,
@@ -152,7 +152,8 @@ export const paymentFlags = [
     'One party pays more than 90 % of the net volume.',
     ({ payers, netMicroUsdc, grossMicroUsdc, largestPaymentMicroUsdc: largest }) => {
       const [party] = payers
-      if (party === undefined || largest > singlePaymentAbove * grossMicroUsdc) return null
+      if (party === undefined || party.isHub || largest > singlePaymentAbove * grossMicroUsdc)
+        return null
       return {
         microUsdc: party.netMicroUsdc,
         ofMicroUsdc: netMicroUsdc,
@@ -179,7 +180,7 @@ export const paymentFlags = [
   shareFlag(
     'burst',
     ['info', 0],
-    'Four fifths of 20 or more payments fall into at most 6 hours.',
+    `Four fifths of 20 or more payments fall into at most ${burstHours} hours.`,
     ({ sessions: { payments, busyHours: hours, busyMicroUsdc: microUsdc } }) => {
       if (payments < 20 || hours > burstHours) return null
       const title = `most payments fall into ${counted(hours, 'hour')}`
@@ -189,11 +190,11 @@ export const paymentFlags = [
   shareFlag(
     'uniform_payers',
     ['info', 0],
-    'Five or more payers pay about the same sums at regular intervals.',
+    'Five or more payers pay about the same sums at regular intervals, or different sums more equally often than chance allows.',
     ({ uniform }) =>
       uniform && {
         microUsdc: uniform.sumMicroUsdc,
-        title: 'most payers pay the same sums at regular intervals',
+        title: 'most payers pay the same sums at regular intervals, or equally often',
         evidence: { payers: uniform.payers, mean_usdc: toUsdc(uniform.meanMicroUsdc) },
       },
   ),

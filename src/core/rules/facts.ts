@@ -20,7 +20,7 @@ export interface PaymentFacts {
   readonly wallets: ReadonlyMap<string, WalletFacts>
   /** Null: without look-ups. */
   readonly lookedUp: {
-    /** Everything that these received is known, from 30 days before their first payment. */
+    /** Everything that these received is known, from 30 days before their first payment. Includes funders. */
     readonly payers: ReadonlySet<string>
     /** Everything that these sent is known, from their first payment; includes collectors. */
     readonly payees: ReadonlySet<string>
@@ -71,5 +71,6 @@ export interface WalletFacts {
   /** Null: not tested. */
   readonly ageDays: number | null
   readonly recipients: number | null
+  readonly senders?: number | null
   readonly contract: boolean | null
 }

@@ -3,7 +3,7 @@ import type { PayerHour } from './facts.ts'
 import { total } from './flows.ts'
 
 export const sessionHours = 2
-export const burstHours = 6
+export const burstHours = 3
 export const burstShare = 0.8
 
 /** @param funded names of the parties that are funded creators */
@@ -32,7 +32,11 @@ export function findSessions(
     .filter(({ party }) => funded.has(party))
   /** Funded creators that also pay outside the two consecutive hours in which most of them pay. Null: no hours are known. */
   const creatorsOutside = hours.length === 0 ? null : countOutside(ofFunded)
-  return { creatorsOutside, payments, busyHours, busyMicroUsdc }
+  const daysOf = groupBy(ofFunded, ({ party }) => party)
+  const isReturning = (all: readonly { readonly hour: number }[]) =>
+    new Set(all.map(({ hour }) => Math.floor(hour / 24))).size > 1
+  const returningCreators = [...daysOf.values()].filter(isReturning).length
+  return { creatorsOutside, returningCreators, payments, busyHours, busyMicroUsdc }
 }
 
 function countOutside(

@@ -1,17 +1,18 @@
 import type { PaymentFacts, WalletFacts } from './facts.ts'
 
-/** A wallet of this age with this many recipients is a hub, listed or not. */
-export const hubAgeDays = 90
-export const hubRecipients = 200
+/** A wallet of this age with this many recipients or senders is a hub, listed or not. */
+export const hubAgeDays = 40
+export const hubStrangers = 200
 
 /** Null: not tested, so nothing is concluded from the wallet. */
 export function isHub(wallet: WalletFacts | undefined): boolean | null {
   if (wallet === undefined) return null
-  const { listedHub, ageDays, recipients } = wallet
+  const { listedHub, ageDays, recipients, senders = null } = wallet
   if (listedHub) return true
   if (ageDays !== null && ageDays < hubAgeDays) return false
-  if (recipients !== null && recipients < hubRecipients) return false
-  return ageDays === null || recipients === null ? null : true
+  const strangers = recipients === null ? senders : Math.max(recipients, senders ?? 0)
+  if (strangers !== null && strangers < hubStrangers) return false
+  return ageDays === null || strangers === null ? null : true
 }
 
 /** Returns true for wallets through which money may be traced: members of the rail and tested wallets, except hubs. */

@@ -1,7 +1,7 @@
 import type { Figures, Measurement } from '../figures.ts'
 import { measurePayments } from './measures.ts'
 import type { PaymentMeasures } from './measures.ts'
-import { decideStatus, formerStatusMs } from './status.ts'
+import { decideStatus, formerStatusMs, lookedUpLeast } from './status.ts'
 import type { RailStatus, StatusBasis, StatusReason } from './status.ts'
 
 /** The status before this poll. */
@@ -62,6 +62,9 @@ function notesOf(
   const notes = [
     skipped.length > 0 &&
       `Status rules that were skipped, since their figures are unknown: ${skipped.join(', ')}.`,
+    measures !== null &&
+      measures.lookedUpShare < lookedUpLeast &&
+      'Judged without funders: they are known for less than half of the volume.',
     measures?.isReturnedComplete === false &&
       'The search for returned money ended early, so the net volume may be too high.',
   ]

@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts'
 import type { PaymentFacts } from './facts.ts'
 import type { WalletFlow } from './flows.ts'
 import { sumsBy } from './flows.ts'
@@ -5,8 +6,14 @@ import { createLinkTest } from './hubs.ts'
 
 /** A payer belongs to a wallet that sent it this share of what it received. */
 export const funderShare = 0.4
-/** A payee belongs to a wallet that received this share of what it earned here. */
+/** Of a wallet that sent as many payers money, this share is enough. */
+export const sharedFunderShare = 0.2
+export const sharedFunderWallets = 5
+/** A payee belongs to a wallet that received this share of what it earned here and has few senders. */
 export const collectorShare = 0.5
+export const supplierSenders = 20
+/** The share if the number of senders is larger or unknown. */
+export const sweepShare = 0.9
 
 /** Joins payers with the wallets that fund them, and payees with their operators and the wallets that collect their income. */
 export function findParties(
@@ -16,6 +23,7 @@ export function findParties(
 ) {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
   const received = sumsBy(transfers, 'to', new Map(earned))
+  const spent = sumsBy(transfers, 'from', new Map(paid))
   const isMember = (wallet: string): boolean => paid.has(wallet) || earned.has(wallet)
   const mayLink = createLinkTest(facts, isMember)
   const [payers, payees] = [facts.lookedUp?.payers, facts.lookedUp?.payees]
@@ -35,18 +43,28 @@ export function findParties(
   for (const [payee, operator] of facts.operators) {
     if (earned.has(payee)) join(payee, `operator ${operator}`)
   }
-  for (const { from, to, microUsdc } of transfers) {
-    if (from === to) continue
-    // The amount that a wallet paid counts too, so that a stranger cannot join customers by sending each a little money.
-    const ofPayer = Math.max(received.get(to) ?? 0, paid.get(to) ?? 0)
-    const isFunded = payers?.has(to) === true && microUsdc >= funderShare * ofPayer
+  const funding = transfers.filter(({ from, to, microUsdc }) => {
+    // What a wallet paid or passed on counts too, so that a stranger cannot join customers by sending each a little money.
+    const most = Math.max(received.get(to) ?? 0, spent.get(to) ?? 0)
     // A worker who buys spends its earnings. This exempts a funder or collector only if the amount covers the transfer.
     const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
-    if (isFunded && !spendsIncome && mayLink(from)) join(to, from)
+    if (payers?.has(to) !== true || microUsdc < sharedFunderShare * most) return false
+    return from !== to && !spendsIncome && mayLink(from) && mayLink(to)
+  })
+  const funded = groupBy(funding, ({ from }) => from)
+  for (const { from, to, microUsdc } of funding) {
+    const most = Math.max(received.get(to) ?? 0, spent.get(to) ?? 0)
+    const isShared = (funded.get(from)?.length ?? 0) >= sharedFunderWallets
+    if (isShared || microUsdc >= funderShare * most) join(to, from)
+  }
+  for (const { from, to, microUsdc } of transfers) {
     const ofPayee = earned.get(from) ?? 0
-    const isCollected = payees?.has(from) === true && microUsdc >= collectorShare * ofPayee
+    // Below nine tenths, the recipient may be a supplier: a worker keeps what it has earned.
+    const senders = facts.wallets.get(to)?.senders ?? Infinity
+    const least = senders < supplierSenders ? collectorShare : sweepShare
+    const isCollected = payees?.has(from) === true && microUsdc >= least * ofPayee
     const isSpent = (paid.get(to) ?? 0) >= microUsdc
-    if (isCollected && ofPayee > 0 && !isSpent && mayLink(to)) {
+    if (from !== to && isCollected && ofPayee > 0 && !isSpent && mayLink(to)) {
       join(from, to)
       collectorOf.set(from, to)
     }

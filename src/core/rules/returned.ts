@@ -1,71 +1,96 @@
 /** Money that came back: whole cycles of payments and transfers are cancelled, the shortest first. */
+import { groupBy } from '../group-by.ts'
+import { findComponents } from './components.ts'
 import { sumsBy } from './flows.ts'
 import type { WalletFlow } from './flows.ts'
 
-/** Payee → x → y → payer. */
-const maxTransfersInARow = 3
+/** Cycles of main payments are searched up to this length, then those of payments that pass on most of the money. */
 export const maxCycle = 12
 /**
  * In a cycle of several payments, each is at least this share of its payer's spending and of its payee's earnings. Among
  * wallets that buy from each other, such as agents, cycles of small payments arise by chance.
  */
 export const mainPaymentShare = 0.25
+/** The share in a cycle of any length. */
+export const longCycleShare = 0.5
 /** Smaller transfers close no cycle that affects a rule, but cost as many steps as larger ones. */
 const dustMicroUsdc = 10_000
 /** Limit of visited edges. A rail that needs more keeps the rest of its volume, with a note. */
 const maxSteps = 20_000_000
 
 interface GraphEdge {
+  readonly from: string
   readonly to: string
-  readonly kind: 'transfer' | 'payment' | 'main payment'
+  /** Of its payer's spending and its payee's earnings, the smaller one; null for a transfer. */
+  readonly share: number | null
   /** Micro-USDC that no cycle has cancelled yet. */
   left: number
 }
 
 /** Returns how much of each payment came back, by the index of the payment. */
 export function findReturned(payments: readonly WalletFlow[], transfers: readonly WalletFlow[]) {
-  const graph = new Map<string, GraphEdge[]>()
-  const add = ({ from, to, microUsdc }: WalletFlow, kind: GraphEdge['kind']): GraphEdge => {
-    const edge = { to, kind, left: microUsdc }
-    const edges = graph.get(from)
-    if (edges === undefined) graph.set(from, [edge])
-    else edges.push(edge)
-    return edge
-  }
   const [spent, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
-  const edges = payments.map((payment) => {
-    const most = Math.max(spent.get(payment.from) ?? 0, earned.get(payment.to) ?? 0)
-    return add(payment, payment.microUsdc >= mainPaymentShare * most ? 'main payment' : 'payment')
+  const edges = payments.map(({ from, to, microUsdc }): GraphEdge => {
+    const most = Math.max(spent.get(from) ?? 0, earned.get(to) ?? 0)
+    return { from, to, share: most === 0 ? 0 : microUsdc / most, left: microUsdc }
   })
-  for (const transfer of transfers) {
-    if (transfer.microUsdc >= dustMicroUsdc) add(transfer, 'transfer')
-  }
-  // The largest first, so that many small payments cannot use up the steps.
-  const open = payments
-    .map(({ from, microUsdc }, index) => ({ from, index, microUsdc, length: 2 }))
-    .toSorted((a, b) => b.microUsdc - a.microUsdc)
+  const moved = transfers.flatMap(({ from, to, microUsdc }): readonly GraphEdge[] =>
+    microUsdc < dustMicroUsdc ? [] : [{ from, to, share: null, left: microUsdc }],
+  )
   let steps = 0
-  for (let length = 2; length <= maxCycle; length += 1) {
-    for (const candidate of open) {
-      for (;;) {
-        const edge = edges[candidate.index]
-        if (edge === undefined || edge.left === 0 || candidate.length !== length) break
-        const countStep = () => (steps += 1)
-        const back = steps < maxSteps ? findPath(graph, edge, candidate.from, countStep) : null
-        if (back === null) candidate.length = Infinity
-        else if (back.length + 1 > length) candidate.length = back.length + 1
-        else cancel(new Set([edge, ...back]))
+
+  /** Cancels the cycles whose further payments have at least this share. */
+  function cancelCycles(least: number, longest: number): void {
+    const first =
+      least <= mainPaymentShare ? edges : edges.filter(({ share }) => isAtLeast(share, least))
+    const within = withinComponents([...first, ...moved])
+    const graph = groupBy(within, ({ from }) => from)
+    // The largest first, so that many small payments cannot use up the steps.
+    const open = within
+      .filter(({ share }) => share !== null)
+      .map((edge) => ({ edge, length: 2 }))
+      .toSorted((a, b) => b.edge.left - a.edge.left)
+    const find = (edge: GraphEdge) =>
+      steps < maxSteps ? findPath(graph, edge, { least, longest }, () => (steps += 1)) : null
+    // Of unlimited length, few remain, and their order does not matter.
+    for (let length = longest === Infinity ? Infinity : 2; length <= longest; length += 1) {
+      for (const candidate of open) {
+        const { edge } = candidate
+        while (edge.left > 0 && candidate.length <= length) {
+          const back = find(edge)
+          candidate.length = back === null ? Infinity : back.length + 1
+          if (back === null) break
+          if (candidate.length <= length) cancel([edge, ...back])
+        }
       }
+      if (length === Infinity) break
     }
   }
+
+  cancelCycles(mainPaymentShare, maxCycle)
+  cancelCycles(longCycleShare, Infinity)
   const amounts = payments.map(({ microUsdc }, index) => microUsdc - (edges[index]?.left ?? 0))
   // Otherwise the steps were used up.
-  return { amounts, isComplete: steps < maxSteps }
+  return {
+    amounts,
+    /** What no cycle contains. */
+    transfers: moved.map(({ from, to, left: microUsdc }) => ({ from, to, microUsdc })),
+    isComplete: steps < maxSteps,
+  }
 }
 
-function cancel(cycle: ReadonlySet<GraphEdge>): void {
-  const amount = Math.min(...[...cycle].map(({ left }) => left))
-  for (const edge of cycle) edge.left -= amount
+const isAtLeast = (share: number | null, least: number): boolean => share === null || share >= least
+
+/** Only steps within a strongly connected component can be part of a cycle. */
+function withinComponents(all: readonly GraphEdge[]): readonly GraphEdge[] {
+  const edges = all.filter(({ left }) => left > 0)
+  const component = findComponents(edges)
+  return edges.filter(({ from, to }) => component.get(from) === component.get(to))
+}
+
+function cancel(cycle: readonly GraphEdge[]): void {
+  const amount = cycle.reduce((least, { left }) => Math.min(least, left), Infinity)
+  for (const edge of new Set(cycle)) edge.left -= amount
 }
 
 interface Visit {
@@ -73,34 +98,31 @@ interface Visit {
   readonly edge: GraphEdge | null
   readonly before: Visit | null
   readonly length: number
-  readonly transfers: number
 }
 
 /** Breadth first, so that the path from the payee of `first` to its payer has the fewest edges. */
 function findPath(
   graph: ReadonlyMap<string, readonly GraphEdge[]>,
   first: GraphEdge,
-  payer: string,
+  { least, longest }: { readonly least: number; readonly longest: number },
   countStep: () => void,
 ): readonly GraphEdge[] | null {
-  const start = { wallet: first.to, edge: null, before: null, length: 0, transfers: 0 }
-  const fewest = new Map<string, number>([[first.to, 0]])
-  let level: Visit[] = [start]
+  const payer = first.from
+  const seen = new Set([first.to])
+  let level: Visit[] = [{ wallet: first.to, edge: null, before: null, length: 0 }]
   while (level.length > 0) {
     const next: Visit[] = []
     for (const visit of level) {
       for (const edge of graph.get(visit.wallet) ?? []) {
         countStep()
         const isPair = visit.length === 0 && edge.to === payer
-        const isMain = edge.kind === 'main payment' && first.kind === 'main payment'
-        if (edge.left === 0 || (edge.kind !== 'transfer' && !isMain && !isPair)) continue
-        const transfers = edge.kind === 'transfer' ? visit.transfers + 1 : 0
-        if (transfers > maxTransfersInARow) continue
-        const found = { wallet: edge.to, edge, before: visit, length: visit.length + 1, transfers }
+        const isMain = isAtLeast(edge.share, least) && isAtLeast(first.share, least)
+        if (edge.left === 0 || (edge.share !== null && !isMain && !isPair)) continue
+        const found = { wallet: edge.to, edge, before: visit, length: visit.length + 1 }
         if (edge.to === payer) return edgesOf(found)
-        if ((fewest.get(edge.to) ?? Infinity) <= transfers) continue
-        fewest.set(edge.to, transfers)
-        if (found.length < maxCycle - 1) next.push(found)
+        if (seen.has(edge.to)) continue
+        seen.add(edge.to)
+        if (found.length < longest - 1) next.push(found)
       }
     }
     level = next
@@ -111,7 +133,7 @@ function findPath(
 function edgesOf(last: Visit): readonly GraphEdge[] {
   const edges: GraphEdge[] = []
   for (let at: Visit | null = last; at !== null && at.edge !== null; at = at.before) {
-    edges.unshift(at.edge)
+    edges.push(at.edge)
   }
   return edges
 }

@@ -1,11 +1,11 @@
-/** The status rules, version 2: the first that applies decides. */
+/** The status rules, version 3: the first that applies decides. */
 import type { Figures } from '../figures.ts'
 import { microPerUsdc, toUsdc } from '../money.ts'
 import { dayMs } from '../time.ts'
 import { sessionHours } from './hours.ts'
 import type { PaymentMeasures } from './measures.ts'
 
-export const statusRulesVersion = '2'
+export const statusRulesVersion = '3'
 
 export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
 
@@ -27,9 +27,13 @@ interface StatusRule {
   /** USDC, a count or a share, as published; null means unknown. */
   readonly value: (judged: JudgedFigures) => number | null
   readonly ifUnknown: string
+  /** Other rails are not asked; the rule is then not among their reasons. */
+  readonly isMeant?: (judged: JudgedFigures) => boolean
 }
 
 export const concentratedAbove = 0.9
+/** With less of the volume looked up, a rail is judged without funders. */
+export const lookedUpLeast = 0.5
 const grossFloorMicroUsdc = 10 * microPerUsdc
 const skipped = 'The rule is skipped.'
 const byWallets = 'Wallets or accounts are counted instead of parties.'
@@ -48,9 +52,9 @@ export const statusRules = [
   {
     id: 'one_creator',
     status: 'potemkin',
-    text: 'At most 1 unique creator.',
+    text: 'At most 1 unique creator. The customers of a contract that pays for them are creators.',
     threshold: 1,
-    value: ({ figures }) => figures.uniqueCreators30d,
+    value: ({ figures, measures }) => measures?.creators ?? figures.uniqueCreators30d,
     applies: (value) => value <= 1,
     ifUnknown: skipped,
   },
@@ -105,6 +109,16 @@ export const statusRules = [
     applies: (value) => value < 3,
     ifUnknown: skipped,
   },
+  {
+    id: 'judged_without_funders',
+    status: 'pre-traction',
+    text: 'Judged without funders, which are known for less than half of the volume: fewer than 3 funded creators pay on two days or more.',
+    threshold: 3,
+    isMeant: ({ measures }) => measures !== null && measures.lookedUpShare < lookedUpLeast,
+    value: ({ measures }) => measures?.sessions.returningCreators ?? null,
+    applies: (value) => value < 3,
+    ifUnknown: skipped,
+  },
 ] as const satisfies readonly StatusRule[]
 
 /** The last row of the table, for rails that no rule above decides. */
@@ -141,6 +155,7 @@ export function decideStatus(
   const reasons: StatusReason[] = []
   for (const rule of statusRules) {
     const { id, status, threshold } = rule
+    if ('isMeant' in rule && !rule.isMeant(judged)) continue
     const value = rule.value(judged)
     const applies = value !== null && rule.applies(value, judged)
     const outcome = value === null ? 'unknown' : applies ? 'decides' : 'passes'

@@ -1,10 +1,18 @@
 import { toUsdc } from '../money.ts'
 import { dayMs } from '../time.ts'
+import { contractSenders } from './contracts.ts'
 import { burstHours, burstShare, sessionHours } from './hours.ts'
-import { hubAgeDays, hubRecipients } from './hubs.ts'
+import { hubAgeDays, hubStrangers } from './hubs.ts'
 import { fundedMicroUsdc, returnedPairShare } from './measures.ts'
-import { collectorShare, funderShare } from './parties.ts'
-import { mainPaymentShare, maxCycle } from './returned.ts'
+import {
+  collectorShare,
+  funderShare,
+  sharedFunderShare,
+  sharedFunderWallets,
+  supplierSenders,
+  sweepShare,
+} from './parties.ts'
+import { longCycleShare, mainPaymentShare, maxCycle } from './returned.ts'
 import { formerStatusMs } from './status.ts'
 
 /** The constants of the rules: value and meaning, by published name. */
@@ -13,20 +21,39 @@ export const ruleThresholds = {
     funderShare,
     'A payer joins the party of a wallet that sent it at least this share of the USDC that it received, and of what it paid here.',
   ],
+  shared_funder_share: [
+    sharedFunderShare,
+    `The share if the wallet sent ${sharedFunderWallets} wallets or more at least this share.`,
+  ],
   collector_share: [
     collectorShare,
-    'A worker joins the party of a wallet that received at least this share of what it earned here.',
+    `A worker joins the party of a wallet with fewer than ${supplierSenders} senders that received at least this share of what it earned here.`,
   ],
-  hub_age_days: [hubAgeDays, 'A wallet of at least this age, with enough recipients, is a hub.'],
+  sweep_share: [sweepShare, 'The share if the wallet has more senders, or if they are unknown.'],
+  hub_age_days: [
+    hubAgeDays,
+    'A wallet of at least this age, with enough recipients or senders, is a hub.',
+  ],
   hub_recipients: [
-    hubRecipients,
-    'A hub has at least this many recipients in the blocks that are sampled.',
+    hubStrangers,
+    'A hub has at least this many recipients, or as many senders, in the blocks that are sampled.',
   ],
   returned_pair_share: [
     returnedPairShare,
     'Payments between a customer and a worker are ignored if more than this share of them came back.',
   ],
-  longest_cycle: [maxCycle, 'Money is followed over at most this many payments and transfers.'],
+  contract_senders: [
+    contractSenders,
+    'The senders of a contract with at least this many count as customers in its place.',
+  ],
+  longest_cycle: [
+    maxCycle,
+    'Longer cycles must consist of payments of the share `long_cycle_share`.',
+  ],
+  long_cycle_share: [
+    longCycleShare,
+    'In a cycle of any length, each payment must be at least this share of what its payer spends and of what its payee earns.',
+  ],
   main_payment_share: [
     mainPaymentShare,
     'In a cycle of several payments, each must be at least this share of what its payer spends and of what its payee earns.',

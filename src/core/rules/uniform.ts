@@ -8,34 +8,90 @@ export const uniformPayments = 8
 const maxVariation = 0.3
 const meanTolerance = 0.1
 
-/** Null unless four fifths of the payers pay about the same sums at about the same intervals. */
+/** Independent customers have counts as even as those of `uniform_payers` in one of 2,000 rails (normal quantile). */
+const evenQuantile = -3.29
+/** Two payments are common: an advance and the rest. */
+const evenPayments = 2.5
+/** With more payments on three days, a common schedule explains equal counts. */
+const scheduleShare = 0.6
+
+/** Null unless four fifths of the payers pay about the same sums at the same intervals, or equally often. */
 export function findUniformPayers({
+  pairs,
   payerHours,
   lookedUp,
-}: Pick<PaymentFacts, 'payerHours' | 'lookedUp'>) {
+}: Pick<PaymentFacts, 'pairs' | 'payerHours' | 'lookedUp'>) {
   const examined = payerHours.filter(({ payer }) => lookedUp?.payers.has(payer) ?? true)
-  const all = [...groupBy(examined, ({ payer }) => payer).values()].map(habitOf)
+  const all = [...groupBy(examined, ({ payer }) => payer)].map(habitOf)
+  const alike = atEqualIntervals(all) ?? equallyOften(all, examined, pairs)
+  if (alike === null) return null
+  const sumMicroUsdc = total(alike.map((habit) => habit.sumMicroUsdc))
+  return { payers: alike.length, meanMicroUsdc: Math.round(medianOfMeans(alike)), sumMicroUsdc }
+}
+
+type Habit = ReturnType<typeof habitOf>
+
+function atEqualIntervals(all: readonly Habit[]): readonly Habit[] | null {
   const often = all.filter(({ count }) => count >= uniformPayments)
   const needed = Math.max(uniformPayers, uniformShare * all.length)
   if (often.length < needed || variation(often.map(({ count }) => count)) > maxVariation)
     return null
-  const sumMicroUsdc = total(often.map((habit) => habit.sumMicroUsdc))
-  const means = often.map((habit) => habit.sumMicroUsdc / habit.count)
-  const mean = means.toSorted((a, b) => a - b)[Math.floor(means.length / 2)] ?? 0
+  const mean = medianOfMeans(often)
   const alike = often.filter(
     (habit) =>
       habit.isRegular && Math.abs(habit.sumMicroUsdc / habit.count - mean) <= meanTolerance * mean,
   )
-  if (alike.length < uniformShare * often.length) return null
-  return { payers: often.length, meanMicroUsdc: Math.round(mean), sumMicroUsdc }
+  return alike.length < uniformShare * often.length ? null : often
 }
 
-function habitOf(hours: readonly PayerHour[]) {
+/**
+ * Chance alone makes some customers pay more often than others. Only payers of different amounts count: a price or a plan
+ * explains equal payments.
+ */
+function equallyOften(
+  all: readonly Habit[],
+  payerHours: readonly PayerHour[],
+  pairs: PaymentFacts['pairs'],
+): readonly Habit[] | null {
+  const days = groupBy(payerHours, ({ hour }) => Math.floor(hour / 24))
+  const perDay = [...days.values()].map((hours) => total(hours.map(({ count }) => count)))
+  const busiest = total(perDay.toSorted((a, b) => b - a).slice(0, 3))
+  if (busiest > scheduleShare * total(perDay)) return null
+  const amounts = groupBy(pairs, ({ payer }) => payer)
+  const unequal = all.filter(({ payer }) => {
+    const [first, ...others] = amounts.get(payer) ?? []
+    const isEqual = (pair: PaymentFacts['pairs'][number]) =>
+      pair.largestMicroUsdc === first?.largestMicroUsdc &&
+      (pair.largestMicroUsdc ?? 0) * pair.count === pair.microUsdc
+    return first !== undefined && ![first, ...others].every(isEqual)
+  })
+  if (unequal.length < Math.max(uniformPayers, uniformShare * all.length)) return null
+  const counts = all.map(({ count }) => count)
+  const mean = total(counts) / counts.length
+  // Each is a payer because of its first payment. The others are of the Poisson distribution if nothing connects the payers.
+  if (mean < evenPayments) return null
+  const dispersion = total(counts.map((count) => (count - mean) ** 2)) / (mean - 1)
+  return dispersion < leastDispersion(counts.length - 1) ? all : null
+}
+
+/** Quantile of the chi-squared distribution (Wilson and Hilferty). */
+function leastDispersion(freedom: number): number {
+  const part = 2 / (9 * freedom)
+  return freedom * Math.max(0, 1 - part + evenQuantile * Math.sqrt(part)) ** 3
+}
+
+function medianOfMeans(habits: readonly Habit[]): number {
+  const means = habits.map((habit) => habit.sumMicroUsdc / habit.count).toSorted((a, b) => a - b)
+  return means[Math.floor(means.length / 2)] ?? 0
+}
+
+function habitOf([payer, hours]: readonly [string, readonly PayerHour[]]) {
   const times = hours
     .flatMap(({ hour, count }) => Array.from({ length: count }, () => hour))
     .sort((a, b) => a - b)
   const gaps = times.slice(1).map((hour, index) => hour - (times[index] ?? hour))
   return {
+    payer,
     count: times.length,
     sumMicroUsdc: total(hours.map(({ microUsdc }) => microUsdc ?? 0)),
     isRegular: variation(gaps) <= maxVariation,

@@ -85,7 +85,7 @@ it.each([
 
 it('a transition is marked where other rules decided before', () => {
   const audited = stateFromAudit({ rail: 'a', status: 'paying', asOfMs: nowMs, figures: {} })
-  const rulesChanged = { rules_changed: { from: '1', to: '2' } }
+  const rulesChanged = { rules_changed: { from: '1', to: '3' } }
   const few = { uniqueCreators30d: 3 }
   expect(poll({ ...audited, statusRules: '1' }, 0, few).transition).toEqual({
     from: 'paying',
