@@ -1,7 +1,7 @@
 /** Which wallets a look-up follows and tests, by the thresholds of the rules. */
 import type { WalletFlow } from '../../src/core/rules/flows.ts'
 import { largestFirst, sumsBy } from '../../src/core/rules/flows.ts'
-import { collectorShare, funderShare } from '../../src/core/rules/parties.ts'
+import { collectorShare, sharedFunderShare } from '../../src/core/rules/parties.ts'
 import hubList from './hubs.json' with { type: 'json' }
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
@@ -11,37 +11,56 @@ export const listedHubs: ReadonlySet<string> = new Set([
 ])
 
 const maxPayers = 256
+const maxFunders = 64
+const maxFunderSteps = 3
 const maxPayees = 64
 const maxCollectors = 32
 
 export type ChosenWallets = ReturnType<typeof chooseWallets>
 
+/** @param isHub null if the wallet was not tested */
 export function chooseWallets(
   payments: readonly WalletFlow[],
   transfers: readonly WalletFlow[],
-  isHub: (wallet: string) => boolean,
+  isHub: (wallet: string) => boolean | null,
 ) {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
   const isOutside = (wallet: string) =>
     !paid.has(wallet) && !earned.has(wallet) && !listedHubs.has(wallet)
-  const into = transfers.filter(({ to }) => paid.has(to))
   const outOf = transfers.filter(({ from, to }) => earned.has(from) && isOutside(to))
-  const received = sumsBy(into, 'to')
+  const received = sumsBy(transfers, 'to')
   const receivers = new Set(outOf.map(({ to }) => to))
-  const funders = into.filter(
-    ({ from, to, microUsdc }) =>
-      receivers.has(from) || microUsdc >= funderShare * (received.get(to) ?? 0),
-  )
+  const isFunding = ({ from, to, microUsdc }: WalletFlow) =>
+    receivers.has(from) || microUsdc >= sharedFunderShare * (received.get(to) ?? 0)
+  /** Funders of payers, then the funders of those that are no hubs, and so on. */
+  const funders = new Map<string, number>()
+  let into = transfers.filter((transfer) => paid.has(transfer.to) && isFunding(transfer))
+  const linking = sumsBy(into, 'from')
+  for (let step = 0; step < maxFunderSteps; step += 1) {
+    const found = sumsBy(
+      into.filter(({ from }) => isOutside(from) && isHub(from) === false && !funders.has(from)),
+      'from',
+    )
+    for (const [funder, microUsdc] of found) funders.set(funder, microUsdc)
+    into = transfers.filter((transfer) => found.has(transfer.to) && isFunding(transfer))
+    sumsBy(into, 'from', linking)
+  }
   const collecting = outOf.filter(
     ({ from, microUsdc }) => microUsdc >= collectorShare * (earned.get(from) ?? 0),
   )
-  const linking = sumsBy(funders, 'from', sumsBy(collecting, 'to'))
-  const collectors = largestFirst(sumsBy(collecting, 'to')).filter((wallet) => !isHub(wallet))
+  sumsBy(collecting, 'to', linking)
+  const collectors = largestFirst(sumsBy(collecting, 'to')).filter(
+    (wallet) => isHub(wallet) !== true,
+  )
   return {
-    payers: largestFirst(paid).slice(0, maxPayers),
+    /** Funders included. */
+    payers: [
+      ...largestFirst(paid).slice(0, maxPayers),
+      ...largestFirst(funders).slice(0, maxFunders),
+    ],
     /** Collectors included. */
     payees: [...largestFirst(earned).slice(0, maxPayees), ...collectors.slice(0, maxCollectors)],
-    /** Wallets that may link others, the largest first. */
-    toTest: largestFirst(linking).filter(isOutside),
+    /** Wallets that may link others, the largest first. A payer may be an exchange or a contract, too. */
+    toTest: largestFirst(linking).filter((wallet) => isOutside(wallet) || paid.has(wallet)),
   }
 }

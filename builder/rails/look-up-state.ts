@@ -41,6 +41,8 @@ export const lookUpCursor = z.object({
       contract: z.boolean(),
       ageDays: z.number(),
       recipients: z.number(),
+      /** Absent in tests of older versions. */
+      senders: z.number().nullable().default(null),
     }),
   ),
   lastPayoutAtMs: z.number().nullable(),

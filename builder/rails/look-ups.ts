@@ -1,5 +1,5 @@
 /**
- * Reads who funds the payers of a rail and where its payees send their income: USDC transfers to payers, and from payees and
+ * Reads who funds the payers of a rail and their funders, and where its payees send their income: USDC transfers to payers, and from payees and
  * their collectors. The requests of a poll are limited; the progress is stored, and the next poll continues.
  */
 import { chains, rpcSettingOf } from '../../src/chain/chains.ts'
@@ -29,10 +29,10 @@ import { pairDaysOf } from './rail-facts.ts'
 import { rereadMs } from './read-again.ts'
 import type { Window } from './window.ts'
 
-const testsPerPoll = 20
+const testsPerPoll = 12
 /** As many as new payers have in a day: after a long pause the next polls read the rest. */
 const followRequestsPerPoll = 144
-const notTested = { ageDays: null, recipients: null, contract: null }
+const notTested = { ageDays: null, recipients: null, senders: null, contract: null }
 
 /** The part of a poll that look-ups need. */
 export interface LookUpContext {
@@ -68,15 +68,15 @@ export async function withLookUps(
     const listedHub = hubs.has(wallet)
     const tested = state.tests[wallet]
     if (tested === undefined && !listedHub) return []
-    const { ageDays, recipients, contract } = tested ?? notTested
-    return [[wallet, { listedHub, ageDays, recipients, contract }]]
+    const { ageDays, recipients, senders, contract } = tested ?? notTested
+    return [[wallet, { listedHub, ageDays, recipients, senders, contract }]]
   })
   const waiting = new Set([...(state.lookBack?.payers ?? []), ...(state.lookBack?.payees ?? [])])
   const read = (side: LookUpSide) =>
     new Set(Object.keys(state[side]).filter((wallet) => !waiting.has(wallet)))
   const lookedUp = { payers: read('payers'), payees: read('payees') }
   const lookUpNotes = [
-    `The look-ups of funders cover ${lookedUp.payers.size} payers and ${lookedUp.payees.size} payees and collectors.`,
+    `The look-ups of funders cover ${lookedUp.payers.size} payers and funders, and ${lookedUp.payees.size} payees and collectors.`,
     ...(waiting.size === 0 ? [] : [`The next polls look up ${waiting.size} more.`]),
     ...(problem === null ? [] : [`The look-ups ended early: ${problem}`]),
   ]
@@ -104,7 +104,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     ),
   )
   const isTestedHub = (wallet: string) =>
-    isHub({ ...notTested, listedHub: false, ...state.tests[wallet] }) === true
+    isHub({ ...notTested, listedHub: false, ...state.tests[wallet] })
   const choose = () => chooseWallets(payments, sumFlows(transfers()), isTestedHub)
   let testsLeft = testsPerPoll
 

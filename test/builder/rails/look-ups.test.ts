@@ -46,6 +46,8 @@ const [source, exchange, collector, stranger] = [wallet(1), wallet(2), wallet(3)
 const payers = [...sybils, ...customers]
 /** Sybils pay most, and share one source of funds; the customers use an exchange. */
 const amountOf = (payer: number) => 1_000_000 * (payer < sybils.length ? 1000 : 300 - payer)
+/** Their receipts are looked up like those of payers. */
+const funders = [source, collector]
 const daysAgoOf = (payer: number) => 28 - (payer % 25)
 
 interface Payment {
@@ -153,10 +155,11 @@ const methods = () => {
   return { logs: count('eth_getLogs'), code: count('eth_getCode'), all: node.answered.length }
 }
 
-/** Block ranges of the answered requests in order, by the position of the wallets: into them or out of them. */
-function rangesOf(side: 'into' | 'out of') {
+/** Block ranges of the answered requests for transfers into the payers, in order. */
+function rangesIntoPayers() {
+  const payer = (payers[0] ?? stranger).slice(2).toLowerCase()
   return node.ranges
-    .filter(({ topics }) => (topics[1] === null) === (side === 'into'))
+    .filter(({ topics }) => JSON.stringify(topics[2] ?? null).includes(payer))
     .map(({ from, to }) => ({ from, to }))
     .toSorted((a, b) => a.from - b.from)
 }
@@ -176,9 +179,9 @@ const chunk = 9000
 const last = head - 900
 const inChunks = (days: number) => Math.ceil(blocksOf(days) / chunk)
 
-test('the first poll reads 30 days before the first payment and tests wallets that link others', async () => {
+test('the first poll reads 30 days before the first payment, also of funders, and tests wallets that link others', async () => {
   const { lookedUp, wallets } = await firstPoll()
-  expect(lookedUp?.payers.size).toBe(payers.length)
+  expect(lookedUp?.payers.size).toBe(payers.length + funders.length)
   expect([...(lookedUp?.payees ?? [])]).toEqual([...workers, collector])
   expect([...wallets.keys()].toSorted()).toEqual([source, exchange, collector])
   expect(wallets.get(exchange)).toMatchObject({ listedHub: false, contract: false, ageDays: 91 })
@@ -188,10 +191,11 @@ test('the first poll reads 30 days before the first payment and tests wallets th
   // Days are counted from their midnight, which is half a day earlier here.
   const forPayersAndPayees = inChunks(30) + 2 * inChunks(28.5)
   const forTheCollector = Math.ceil((blocksOf(30) + 1 - (head - last)) / chunk)
-  expect(methods().logs).toBe(forPayersAndPayees + forTheCollector + 3 * 3)
-  expect(methods().logs).toBeLessThanOrEqual(864 + 20 * 3)
+  const forTheFunders = Math.ceil((blocksOf(60) + 1 - (head - last)) / chunk)
+  expect(methods().logs).toBe(forPayersAndPayees + forTheCollector + forTheFunders + 3 * 6)
+  expect(methods().logs).toBeLessThanOrEqual(864 + 12 * 6)
   expect(methods().code).toBe(3)
-  expectWhole(rangesOf('into'), head - blocksOf(58.5), last)
+  expectWhole(rangesIntoPayers(), head - blocksOf(58.5), last)
 })
 
 test('transfers count once, whichever wallet was looked up first', async () => {
@@ -231,7 +235,7 @@ test('after a long pause a poll makes 144 requests for new blocks, and the next 
   await lookUpAt(endMs, { from })
   expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
   for (const _ of [2, 3]) await lookUpAt(endMs, { from })
-  const [first, ...later] = rangesOf('into')
+  const [first, ...later] = rangesIntoPayers()
   expectWhole(later, (first?.to ?? 0) + 1, later.at(-1)?.to ?? 0)
   expect(later.at(-1)?.to).toBeGreaterThan(head - chunk)
 })
@@ -242,9 +246,9 @@ test('a restart continues the look-ups where they stopped, and reads no block tw
   expect(cut.lookedUp?.payers.size).toBe(0)
   expect(methods().logs).toBeLessThan(150)
   const { lookedUp, note } = await lookUpAt(endMs)
-  expect(lookedUp?.payers.size).toBe(payers.length)
+  expect(lookedUp?.payers.size).toBe(payers.length + funders.length)
   expect(note).not.toContain('next polls')
-  expectWhole(rangesOf('into'), head - blocksOf(58.5), last)
+  expectWhole(rangesIntoPayers(), head - blocksOf(58.5), last)
 })
 
 test('look-backs of new payers make at most 144 requests a day', async () => {
@@ -259,10 +263,10 @@ test('look-backs of new payers make at most 144 requests a day', async () => {
   const from = [...payments, ...newcomers]
   const cut = await lookUpAt(endMs + 24 * hourMs, { from })
   expect(cut.note).toContain('The next polls look up 11 more.')
-  expect(cut.lookedUp?.payers.size).toBe(payers.length)
+  expect(cut.lookedUp?.payers.size).toBe(payers.length + funders.length)
   expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
   const next = await lookUpAt(endMs + 48 * hourMs, { from })
-  expect(next.lookedUp?.payers.size).toBe(payers.length + 10)
+  expect(next.lookedUp?.payers.size).toBe(payers.length + funders.length + 10)
 })
 
 test('a wallet with more transfers in a sample than a node lists is a hub', async () => {
@@ -289,5 +293,5 @@ test('a node that fails ends the look-ups with a note, and the next poll continu
     /The look-ups ended early: base RPC at 127\.0\.0\.1:\d+: the connection was refused/,
   )
   node = await startNode()
-  expect((await lookUpAt(endMs)).lookedUp?.payers.size).toBe(payers.length)
+  expect((await lookUpAt(endMs)).lookedUp?.payers.size).toBe(payers.length + funders.length)
 })
