@@ -20,7 +20,7 @@ const unknown = {
   tpv7dMicroUsdc: null,
   tpv30dRawMicroUsdc: null,
   tpv7dRawMicroUsdc: null,
-  /** Without money that came back to its payers or stayed within one party. */
+  /** Without money that came back to its payers, stayed within one party, or was earned on the rail and passed on. */
   tpv30dNetMicroUsdc: null,
   uniqueCreators30d: null,
   /** Payers, where wallets that share a source of funds count as one. */

@@ -93,6 +93,7 @@ describe('rules try', () => {
       flags: [],
       figures: { tpv_30d_usdc: 180, tpv_30d_net_usdc: 180, parties_30d: 6 },
     })
+    expect(first?.reasons.at(-2)).toMatch(/^Judged without funders.* Measured: 6;/)
     expect(first?.reasons.at(-1)).toContain('The rest, if the volume is known')
     expect(second).toMatchObject({
       rail: 'two',
@@ -172,6 +173,21 @@ describe('rules try', () => {
       'customers with a source of which nothing is known',
       [...honest, ...customers.map((payer) => sent('s', payer, 40))],
       { status: 'paying', parties: 6 },
+    ],
+    [
+      'customers who pay once and whose funders are unknown',
+      customers.map((payer, day) => paid(payer, day % 2 === 0 ? 'v' : 'w', 10, day + 1)),
+      { status: 'pre-traction', net: 60 },
+    ],
+    [
+      'workers who pay with what they earned',
+      [
+        paid('a', 'b', 100, 1),
+        ...['bc', 'cd', 'de', 'ef', 'fg'].map(([from = '', to = ''], day) =>
+          paid(from, to, 100, day + 2),
+        ),
+      ],
+      { status: 'potemkin', net: 100 },
     ],
     [
       'customers to whom a stranger sends little',

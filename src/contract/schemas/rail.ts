@@ -132,7 +132,7 @@ export const rail = model('Rail', {
   tpv_30d_raw_usdc: usdc.describe('USDC volume of 30 days before the filter rule.'),
   tpv_7d_raw_usdc: usdc.describe('USDC volume of 7 days before the filter rule.'),
   tpv_30d_net_usdc: usdc.describe(
-    'The filtered volume of 30 days without money that came back to its payers or stayed within one party.',
+    'The filtered volume of 30 days without money that came back to its payers, stayed within one party, or was earned on the rail and passed on.',
   ),
   parties_30d: count.describe(
     'Payers of 30 days, where wallets that share a source of funds count as one.',
