@@ -305,6 +305,16 @@ export const thirdHonest: Readonly<Record<string, Family>> = {
       stage.fund(payer, 50)
     }
   },
+  'weekly invoices of different size': (stage) => {
+    const payees = stage.wallets(15)
+    for (const payer of stage.wallets(stage.int(10, 40))) {
+      const usual = stage.around(40)
+      for (let time = stage.unit() * 7; time < days; time += 7) {
+        stage.pay(payer, stage.pick(payees), usual * (0.8 + 0.4 * stage.unit()), time)
+      }
+      stage.fund(payer, usual * 5)
+    }
+  },
   'workers who hire workers': (stage) => {
     const { payees } = market(stage, { payers: 30, payees: 12, payments: 250, usdc: 8 })
     const helpers = stage.wallets(15)

@@ -7,7 +7,7 @@ import { createLinkTest } from './hubs.ts'
 /** A payer belongs to a wallet that sent it this share of what it received. */
 export const funderShare = 0.4
 /** Of a wallet that sent as many payers money, this share is enough. */
-export const sharedFunderShare = 0.2
+export const sharedFunderShare = 0.3
 export const sharedFunderWallets = 5
 /** A payee belongs to a wallet that received this share of what it earned here and has few senders. */
 export const collectorShare = 0.5

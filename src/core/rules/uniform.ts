@@ -14,6 +14,8 @@ const evenQuantile = -3.29
 const evenPayments = 2.5
 /** With more payments on three days, a common schedule explains equal counts. */
 const scheduleShare = 0.6
+/** With more payers at regular intervals, each has a schedule of its own. */
+const regularShare = 0.5
 
 /** Null unless four fifths of the payers pay about the same sums at the same intervals, or equally often. */
 export function findUniformPayers({
@@ -66,6 +68,8 @@ function equallyOften(
     return first !== undefined && ![first, ...others].every(isEqual)
   })
   if (unequal.length < Math.max(uniformPayers, uniformShare * all.length)) return null
+  // Invoices each week or month are equally often, too.
+  if (all.filter(({ isRegular }) => isRegular).length > regularShare * all.length) return null
   const counts = all.map(({ count }) => count)
   const mean = total(counts) / counts.length
   // Each is a payer because of its first payment. The others are of the Poisson distribution if nothing connects the payers.
