@@ -187,7 +187,37 @@ describe('rules try', () => {
           paid(from, to, 100, day + 2),
         ),
       ],
+      { status: 'pre-traction', net: 600 },
+    ],
+    [
+      'workers who pay with what they earned, with looked-up funders',
+      [
+        sent('x', 'a', 100),
+        paid('a', 'b', 100, 1),
+        ...['bc', 'cd', 'de', 'ef', 'fg'].map(([from = '', to = ''], day) =>
+          paid(from, to, 100, day + 2),
+        ),
+      ],
       { status: 'potemkin', net: 100 },
+    ],
+    [
+      'a gift to customers who have other money',
+      [
+        ...honest,
+        verdict('s', plain),
+        ...customers.flatMap((payer) => [sent('s', payer, 60), sent('x', payer, 60)]),
+      ],
+      { status: 'paying', parties: 6, kinds: '' },
+    ],
+    [
+      'customers with two sources of funds',
+      [
+        ...honest,
+        verdict('s', plain),
+        verdict('t', plain),
+        ...customers.map((payer, index) => sent(index % 2 === 0 ? 's' : 't', payer, 40)),
+      ],
+      { status: 'pre-traction', parties: 2, kinds: 'common_funder' },
     ],
     [
       'customers to whom a stranger sends little',

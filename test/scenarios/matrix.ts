@@ -1,13 +1,14 @@
 import { tryRules } from '../../builder/rails/try-rules.ts'
 import { lastDishonest, laterDishonest, tunedDishonest } from './dishonest.ts'
 import type { Family } from './dishonest.ts'
+import { fourthDishonest, fourthHonest, limitsDishonest, limitsHonest } from './fourth.ts'
 import { lastHonest, laterHonest, tunedHonest } from './honest.ts'
 import { Stage } from './stage.ts'
 import { thirdDishonest, thirdHonest } from './third.ts'
 
 export interface FamilyResult {
   readonly family: string
-  readonly group: 'tuned' | 'later' | 'last' | 'third'
+  readonly group: 'tuned' | 'later' | 'last' | 'third' | 'fourth' | 'limits'
   readonly isHonest: boolean
   readonly rails: number
   /** Status `paying` without a flag. */
@@ -27,6 +28,10 @@ const groups = [
   ['last', true, lastHonest],
   ['third', false, thirdDishonest],
   ['third', true, thirdHonest],
+  ['fourth', false, fourthDishonest],
+  ['fourth', true, fourthHonest],
+  ['limits', false, limitsDishonest],
+  ['limits', true, limitsHonest],
 ] as const
 
 /** Judges `seeds` rails of each family, with or without the transfers and tests that a node would have given. */

@@ -1,6 +1,7 @@
 /** Flags about payments: who paid whom, how much and when. */
 import { microPerUsdc, toUsdc } from '../money.ts'
 import { counted } from '../number-text.ts'
+import { total } from '../rules/flows.ts'
 import { burstHours } from '../rules/hours.ts'
 import type { PartySum, PaymentMeasures } from '../rules/measures.ts'
 import { concentratedAbove, largestWorkerShare } from '../rules/status.ts'
@@ -129,12 +130,19 @@ export const paymentFlags = [
   shareFlag(
     'common_funder',
     ['warning', 0.3],
-    'Five or more payers share a source of funds, count as one party and pay more than 30 %.',
-    ({ payers }) =>
-      ofLargest(payers, 5, ({ wallets }) => ({
-        title: `${wallets} payers of N % share a source of funds and count as one`,
-        evidence: { payers: wallets },
-      })),
+    'Payers that share a source of funds with others, and count as one with them, pay more than 30 %: at least five, three or more for each source.',
+    ({ payers }) => {
+      const shared = payers.filter(({ wallets }) => wallets >= 3)
+      const wallets = total(shared.map((party) => party.wallets))
+      if (wallets < 5) return null
+      const sources =
+        shared.length === 1 ? 'a source of funds' : `${shared.length} sources of funds`
+      return {
+        microUsdc: total(shared.map(({ grossMicroUsdc }) => grossMicroUsdc)),
+        title: `${wallets} payers of N % share ${sources} and count as ${shared.length === 1 ? 'one' : shared.length}`,
+        evidence: { payers: wallets, sources: shared.length },
+      }
+    },
   ),
   shareFlag(
     'linked_workers',

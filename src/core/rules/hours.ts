@@ -32,11 +32,20 @@ export function findSessions(
     .filter(({ party }) => funded.has(party))
   /** Funded creators that also pay outside the two consecutive hours in which most of them pay. Null: no hours are known. */
   const creatorsOutside = hours.length === 0 ? null : countOutside(ofFunded)
-  const daysOf = groupBy(ofFunded, ({ party }) => party)
-  const isReturning = (all: readonly { readonly hour: number }[]) =>
-    new Set(all.map(({ hour }) => Math.floor(hour / 24))).size > 1
-  const returningCreators = [...daysOf.values()].filter(isReturning).length
-  return { creatorsOutside, returningCreators, payments, busyHours, busyMicroUsdc }
+  return { creatorsOutside, payments, busyHours, busyMicroUsdc }
+}
+
+/** How many of these parties pay on two days or more. Null: no hours are known. */
+export function countReturning(
+  payerHours: readonly PayerHour[],
+  parties: ReadonlySet<string>,
+  partyOf: (wallet: string) => string,
+): number | null {
+  if (payerHours.length === 0) return null
+  const days = groupBy(payerHours, ({ payer }) => partyOf(payer))
+  const isReturning = (hours: readonly PayerHour[]) =>
+    new Set(hours.map(({ hour }) => Math.floor(hour / 24))).size > 1
+  return [...days].filter(([party, hours]) => parties.has(party) && isReturning(hours)).length
 }
 
 function countOutside(

@@ -5,7 +5,7 @@ import { nobody, seeThroughContracts } from './contracts.ts'
 import type { PaymentFacts } from './facts.ts'
 import type { WalletFlow } from './flows.ts'
 import { sumFlows, total } from './flows.ts'
-import { findSessions } from './hours.ts'
+import { countReturning, findSessions } from './hours.ts'
 import { createLinkTest, isHub } from './hubs.ts'
 import { findOwnMoney } from './own-money.ts'
 import { findParties } from './parties.ts'
@@ -25,12 +25,15 @@ export interface PartySum {
   readonly isHub: boolean
   readonly grossMicroUsdc: number
   readonly netMicroUsdc: number
+  readonly ownMicroUsdc: number
 }
 
 export type PaymentMeasures = NonNullable<ReturnType<typeof measurePayments>>
 
 interface Pair extends WalletFlow {
   readonly netMicroUsdc: number
+  /** What is left of it if all money that the payer earned on the rail was spent on it. */
+  readonly ownMicroUsdc: number
   readonly circularMicroUsdc: number
 }
 
@@ -47,7 +50,9 @@ export function measurePayments(measured: PaymentFacts) {
   const payers = partySums(named, 'from', partyOf, facts)
   const collected = pairs.filter(({ to }) => collectorOf.has(to))
   const netMicroUsdc = total(pairs.map((pair) => pair.netMicroUsdc)) + rest
-  const funded = payers.filter((party) => party.netMicroUsdc >= fundedMicroUsdc)
+  const namesWith = (sum: 'netMicroUsdc' | 'ownMicroUsdc'): ReadonlySet<string> =>
+    new Set(payers.filter((party) => party[sum] >= fundedMicroUsdc).map(({ name }) => name))
+  const funded = namesWith('netMicroUsdc')
   return {
     grossMicroUsdc: total(pairs.map((pair) => pair.microUsdc)) + rest,
     netMicroUsdc,
@@ -60,7 +65,7 @@ export function measurePayments(measured: PaymentFacts) {
     /** Payees that pass most of their income to one wallet, by that wallet. */
     collected: partySums(collected, 'to', (payee) => collectorOf.get(payee) ?? payee, facts),
     spendingParties: payers.filter((party) => party.netMicroUsdc >= spendingMicroUsdc).length,
-    fundedCreators: funded.length,
+    fundedCreators: funded.size,
     /** Wallets that pay, with the customers of contracts in the place of these contracts. */
     creators: seen.hasContracts ? new Set(named.map(({ from }) => from)).size : null,
     lookedUpShare: lookedUpShare(facts, named),
@@ -70,7 +75,8 @@ export function measurePayments(measured: PaymentFacts) {
       0,
     ),
     batchMicroUsdc: total(facts.batches.map(({ microUsdc }) => microUsdc)),
-    sessions: findSessions(seen.payerHours, new Set(funded.map(({ name }) => name)), partyOf),
+    sessions: findSessions(seen.payerHours, funded, partyOf),
+    returningCreators: countReturning(seen.payerHours, namesWith('ownMicroUsdc'), partyOf),
     uniform: findUniformPayers(facts),
   }
 }
@@ -105,7 +111,10 @@ function netPairs(
   )
   const pairs = kept.map((pair): Pair => {
     const share = pair.from === nobody ? 1 : ownShare(pair.from)
-    return { ...pair, netMicroUsdc: Math.round(pair.netMicroUsdc * share) }
+    const ownMicroUsdc = Math.round(pair.netMicroUsdc * share)
+    // Whether a payer had other money is unknown without look-ups.
+    const isRead = facts.lookedUp?.payers.has(pair.from) === true
+    return { ...pair, ownMicroUsdc, netMicroUsdc: isRead ? ownMicroUsdc : pair.netMicroUsdc }
   })
   return { pairs, partyOf, collectorOf, isComplete }
 }
@@ -132,6 +141,7 @@ function partySums(
       isHub: isHub(wallets.get(name)) === true,
       grossMicroUsdc: total(ofParty.map((pair) => pair.microUsdc)),
       netMicroUsdc: total(ofParty.map((pair) => pair.netMicroUsdc)),
+      ownMicroUsdc: total(ofParty.map((pair) => pair.ownMicroUsdc)),
     }))
     .sort((a, b) => b.netMicroUsdc - a.netMicroUsdc || b.grossMicroUsdc - a.grossMicroUsdc)
 }

@@ -7,7 +7,7 @@ import { createLinkTest } from './hubs.ts'
 /** A payer belongs to a wallet that sent it this share of what it received. */
 export const funderShare = 0.4
 /** Of a wallet that sent as many payers money, this share is enough. */
-export const sharedFunderShare = 0.3
+export const sharedFunderShare = 0.2
 export const sharedFunderWallets = 5
 /** A payee belongs to a wallet that received this share of what it earned here and has few senders. */
 export const collectorShare = 0.5
@@ -49,6 +49,8 @@ export function findParties(
     // A worker who buys spends its earnings. This exempts a funder or collector only if the amount covers the transfer.
     const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
     if (payers?.has(to) !== true || microUsdc < sharedFunderShare * most) return false
+    // A gift to a customer who could pay without it.
+    if ((received.get(to) ?? 0) - microUsdc >= (spent.get(to) ?? 0)) return false
     return from !== to && !spendsIncome && mayLink(from) && mayLink(to)
   })
   const funded = groupBy(funding, ({ from }) => from)

@@ -11,6 +11,8 @@ export const maxCycle = 12
  * wallets that buy from each other, such as agents, cycles of small payments arise by chance.
  */
 export const mainPaymentShare = 0.25
+/** The share in a cycle of two payments. */
+export const pairShare = 0.1
 /** The share in a cycle of any length. */
 export const longCycleShare = 0.5
 /** Smaller transfers close no cycle that affects a rule, but cost as many steps as larger ones. */
@@ -38,37 +40,41 @@ export function findReturned(payments: readonly WalletFlow[], transfers: readonl
     microUsdc < dustMicroUsdc ? [] : [{ from, to, share: null, left: microUsdc }],
   )
   let steps = 0
+  const find = (graph: Graph, first: GraphEdge, longest: number) =>
+    steps < maxSteps ? findPath(graph, first, longest, () => (steps += 1)) : null
 
-  /** Cancels the cycles whose further payments have at least this share. */
-  function cancelCycles(least: number, longest: number): void {
-    const first =
-      least <= mainPaymentShare ? edges : edges.filter(({ share }) => isAtLeast(share, least))
-    const within = withinComponents([...first, ...moved])
+  function cancelShort(): void {
+    const within = componentsOf([...edges, ...moved]).flat()
     const graph = groupBy(within, ({ from }) => from)
-    // The largest first, so that many small payments cannot use up the steps.
-    const open = within
-      .filter(({ share }) => share !== null)
-      .map((edge) => ({ edge, length: 2 }))
-      .toSorted((a, b) => b.edge.left - a.edge.left)
-    const find = (edge: GraphEdge) =>
-      steps < maxSteps ? findPath(graph, edge, { least, longest }, () => (steps += 1)) : null
-    // Of unlimited length, few remain, and their order does not matter.
-    for (let length = longest === Infinity ? Infinity : 2; length <= longest; length += 1) {
+    const open = paymentsOf(within).map((edge) => ({ edge, length: 3 }))
+    for (let length = 3; length <= maxCycle; length += 1) {
       for (const candidate of open) {
         const { edge } = candidate
         while (edge.left > 0 && candidate.length <= length) {
-          const back = find(edge)
+          const back = find(graph, edge, maxCycle)
           candidate.length = back === null ? Infinity : back.length + 1
-          if (back === null) break
-          if (candidate.length <= length) cancel([edge, ...back])
+          if (back !== null && candidate.length <= length) cancel([edge, ...back])
         }
       }
-      if (length === Infinity) break
     }
   }
 
-  cancelCycles(mainPaymentShare, maxCycle)
-  cancelCycles(longCycleShare, Infinity)
+  /** Of unlimited length, few remain, and their order does not matter. */
+  function cancelLong(): void {
+    const open = [...componentsOf([...edges.filter(isLong), ...moved])]
+    for (let component = open.pop(); component !== undefined; component = open.pop()) {
+      const [edge] = paymentsOf(component)
+      const graph = groupBy(component, ({ from }) => from)
+      const back = edge === undefined ? null : find(graph, edge, Infinity)
+      if (edge === undefined || back === null) continue
+      cancel([edge, ...back])
+      open.push(...componentsOf(component))
+    }
+  }
+
+  cancelPairs(edges, moved)
+  cancelShort()
+  cancelLong()
   const amounts = payments.map(({ microUsdc }, index) => microUsdc - (edges[index]?.left ?? 0))
   // Otherwise the steps were used up.
   return {
@@ -80,18 +86,38 @@ export function findReturned(payments: readonly WalletFlow[], transfers: readonl
 }
 
 const isAtLeast = (share: number | null, least: number): boolean => share === null || share >= least
+const isLong = ({ share }: GraphEdge): boolean => isAtLeast(share, longCycleShare)
+
+/** The largest first, so that many small payments cannot use up the steps. */
+function paymentsOf(edges: readonly GraphEdge[]): readonly GraphEdge[] {
+  return edges.filter(({ share }) => share !== null).toSorted((a, b) => b.left - a.left)
+}
 
 /** Only steps within a strongly connected component can be part of a cycle. */
-function withinComponents(all: readonly GraphEdge[]): readonly GraphEdge[] {
+function componentsOf(all: readonly GraphEdge[]): readonly (readonly GraphEdge[])[] {
   const edges = all.filter(({ left }) => left > 0)
   const component = findComponents(edges)
-  return edges.filter(({ from, to }) => component.get(from) === component.get(to))
+  const within = edges.filter(({ from, to }) => component.get(from) === component.get(to))
+  return [...groupBy(within, ({ from }) => component.get(from)).values()]
+}
+
+/** Cancels what a payee sent or paid its payer. */
+function cancelPairs(payments: readonly GraphEdge[], transfers: readonly GraphEdge[]): void {
+  const back = groupBy([...transfers, ...payments], ({ from, to }) => `${from} ${to}`)
+  for (const payment of paymentsOf(payments)) {
+    for (const edge of back.get(`${payment.to} ${payment.from}`) ?? []) {
+      const isPair = isAtLeast(payment.share, pairShare) && isAtLeast(edge.share, pairShare)
+      if (edge.share === null || isPair) cancel([payment, edge])
+    }
+  }
 }
 
 function cancel(cycle: readonly GraphEdge[]): void {
   const amount = cycle.reduce((least, { left }) => Math.min(least, left), Infinity)
   for (const edge of new Set(cycle)) edge.left -= amount
 }
+
+type Graph = ReadonlyMap<string, readonly GraphEdge[]>
 
 interface Visit {
   readonly wallet: string
@@ -102,12 +128,12 @@ interface Visit {
 
 /** Breadth first, so that the path from the payee of `first` to its payer has the fewest edges. */
 function findPath(
-  graph: ReadonlyMap<string, readonly GraphEdge[]>,
+  graph: Graph,
   first: GraphEdge,
-  { least, longest }: { readonly least: number; readonly longest: number },
+  longest: number,
   countStep: () => void,
 ): readonly GraphEdge[] | null {
-  const payer = first.from
+  const least = isAtLeast(first.share, mainPaymentShare) ? mainPaymentShare : Infinity
   const seen = new Set([first.to])
   let level: Visit[] = [{ wallet: first.to, edge: null, before: null, length: 0 }]
   while (level.length > 0) {
@@ -115,11 +141,9 @@ function findPath(
     for (const visit of level) {
       for (const edge of graph.get(visit.wallet) ?? []) {
         countStep()
-        const isPair = visit.length === 0 && edge.to === payer
-        const isMain = isAtLeast(edge.share, least) && isAtLeast(first.share, least)
-        if (edge.left === 0 || (edge.share !== null && !isMain && !isPair)) continue
+        if (edge.left === 0 || !isAtLeast(edge.share, least)) continue
         const found = { wallet: edge.to, edge, before: visit, length: visit.length + 1 }
-        if (edge.to === payer) return edgesOf(found)
+        if (edge.to === first.from) return edgesOf(found)
         if (seen.has(edge.to)) continue
         seen.add(edge.to)
         if (found.length < longest - 1) next.push(found)

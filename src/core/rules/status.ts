@@ -112,10 +112,10 @@ export const statusRules = [
   {
     id: 'judged_without_funders',
     status: 'pre-traction',
-    text: 'Judged without funders, which are known for less than half of the volume: fewer than 3 funded creators pay on two days or more.',
+    text: 'Judged without funders, which are known for less than half of the volume: fewer than 3 creators who spent 1 USDC more than they earned here pay on two days or more.',
     threshold: 3,
     isMeant: ({ measures }) => measures !== null && measures.lookedUpShare < lookedUpLeast,
-    value: ({ measures }) => measures?.sessions.returningCreators ?? null,
+    value: ({ measures }) => measures?.returningCreators ?? null,
     applies: (value) => value < 3,
     ifUnknown: skipped,
   },

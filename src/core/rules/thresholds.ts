@@ -36,7 +36,7 @@ export const ruleThresholds = {
   ],
   hub_recipients: [
     hubStrangers,
-    'A hub has at least this many recipients, or as many senders, in the blocks that are sampled.',
+    'A hub has at least this many recipients, or as many senders of 1 USDC, in the blocks that are sampled.',
   ],
   returned_pair_share: [
     returnedPairShare,

@@ -10,6 +10,8 @@ const meanTolerance = 0.1
 
 /** Independent customers have counts as even as those of `uniform_payers` in one of 2,000 rails (normal quantile). */
 const evenQuantile = -3.29
+/** Of a payer at regular intervals, this share of the gaps is near the median gap. */
+const regularGaps = 0.6
 /** Two payments are common: an advance and the rest. */
 const evenPayments = 2.5
 /** With more payments on three days, a common schedule explains equal counts. */
@@ -84,9 +86,11 @@ function leastDispersion(freedom: number): number {
   return freedom * Math.max(0, 1 - part + evenQuantile * Math.sqrt(part)) ** 3
 }
 
-function medianOfMeans(habits: readonly Habit[]): number {
-  const means = habits.map((habit) => habit.sumMicroUsdc / habit.count).toSorted((a, b) => a - b)
-  return means[Math.floor(means.length / 2)] ?? 0
+const medianOfMeans = (habits: readonly Habit[]): number =>
+  median(habits.map((habit) => habit.sumMicroUsdc / habit.count))
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 function habitOf([payer, hours]: readonly [string, readonly PayerHour[]]) {
@@ -94,11 +98,14 @@ function habitOf([payer, hours]: readonly [string, readonly PayerHour[]]) {
     .flatMap(({ hour, count }) => Array.from({ length: count }, () => hour))
     .sort((a, b) => a - b)
   const gaps = times.slice(1).map((hour, index) => hour - (times[index] ?? hour))
+  const usual = median(gaps)
   return {
     payer,
     count: times.length,
     sumMicroUsdc: total(hours.map(({ microUsdc }) => microUsdc ?? 0)),
-    isRegular: variation(gaps) <= maxVariation,
+    isRegular:
+      gaps.filter((gap) => Math.abs(gap - usual) <= maxVariation * usual).length >=
+      regularGaps * gaps.length,
   }
 }
 
