@@ -105,7 +105,10 @@ function netPairs(
     }
   })
   const ownShare = findOwnMoney(
-    kept.map(({ from, to, netMicroUsdc: microUsdc }) => ({ from, to, microUsdc })),
+    // What a pair that is ignored did not send back was earned, too.
+    kept.map(({ circularMicroUsdc, ...pair }) => {
+      return { ...pair, microUsdc: pair.microUsdc - circularMicroUsdc }
+    }),
     // Of a hub, only what it sends is known.
     [...left.transfers, ...others.filter(({ to }) => mayLink(to))],
   )
