@@ -198,7 +198,7 @@ export const paymentFlags = [
   shareFlag(
     'uniform_payers',
     ['info', 0],
-    'Five or more payers pay about the same sums at regular intervals, or different sums more equally often than chance allows.',
+    'Five or more payers pay about the same sums at regular intervals, or more equally often than chance allows.',
     ({ uniform }) =>
       uniform && {
         microUsdc: uniform.sumMicroUsdc,
