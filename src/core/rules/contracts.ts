@@ -52,11 +52,19 @@ export function seeThroughContracts(facts: PaymentFacts) {
   const workers = new Set(facts.pairs.map(({ payee }) => payee))
   const isSplitter = (wallet: string) => isContract(wallet) && !contracts.has(wallet)
   const left = facts.transfers.filter(({ to }) => !contracts.has(to))
+  const received = groupBy(left, ({ to }) => to)
+  /** The sender of nearly all that a wallet received. */
+  const masterOf = (wallet: string): string => {
+    const sums = sumsBy(received.get(wallet) ?? [], 'from')
+    const least = splitOwnerShare * total([...sums.values()])
+    return [...sums].find(([, microUsdc]) => microUsdc >= least)?.[0] ?? wallet
+  }
   const divided = [...groupBy(left, ({ from }) => from)].flatMap(([sender, out]) => {
     if (!isSplitter(sender)) return out
     const into = inflows.get(sender) ?? []
     const outside = into.filter(({ from }) => !workers.has(from))
-    return splitByDay(into, out) ?? split(outside, out) ?? out
+    const together = outside.map((flow) => ({ ...flow, from: masterOf(flow.from) }))
+    return splitByDay(into, out) ?? split(outside, out) ?? split(together, out) ?? out
   })
   const wallets = new Map(facts.wallets)
   for (const [wallet, sent] of inflows) {

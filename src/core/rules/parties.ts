@@ -71,5 +71,26 @@ export function findParties(
       collectorOf.set(from, to)
     }
   }
+  // A collector that passes on nearly all of it is only a step on the way.
+  const sentBy = groupBy(transfers, ({ from }) => from)
+  const nextOf = (wallet: string): string | undefined =>
+    sentBy.get(wallet)?.find(({ from, to, microUsdc }) => {
+      const isAll = microUsdc >= sweepShare * (received.get(from) ?? 0)
+      return from !== to && isAll && (paid.get(to) ?? 0) < microUsdc && mayLink(to)
+    })?.to
+  const lastOf = new Map<string, string>()
+  for (const collector of new Set(collectorOf.values())) {
+    const path = new Set([collector])
+    for (const wallet of path) {
+      lastOf.set(collector, wallet)
+      const next = nextOf(wallet)
+      if (next === undefined || path.has(next)) continue
+      join(wallet, next)
+      path.add(next)
+    }
+  }
+  for (const [payee, collector] of collectorOf) {
+    collectorOf.set(payee, lastOf.get(collector) ?? collector)
+  }
   return { partyOf, collectorOf }
 }
