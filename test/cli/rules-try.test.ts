@@ -210,6 +210,27 @@ describe('rules try', () => {
       { status: 'paying', parties: 6, kinds: '' },
     ],
     [
+      'customers who pay equally often at one price',
+      customers.flatMap((payer, at) =>
+        [1, 3, 4, 9, 17, 23].map((day, index) =>
+          paid(payer, index % 2 === 0 ? 'v' : 'w', 5, day + ((at * index) % 4)),
+        ),
+      ),
+      { status: 'paying', kinds: 'uniform_payers' },
+    ],
+    [
+      'workers whose income reaches one wallet over two others',
+      [
+        ...honest,
+        ...['x', 'y', 'z'].map((wallet) => verdict(wallet, plain)),
+        sent('v', 'x', 60),
+        sent('x', 'z', 60),
+        sent('w', 'y', 120),
+        sent('y', 'z', 120),
+      ],
+      { status: 'concentrated' },
+    ],
+    [
       'customers with two sources of funds',
       [
         ...honest,

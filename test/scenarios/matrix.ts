@@ -1,6 +1,7 @@
 import { tryRules } from '../../builder/rails/try-rules.ts'
 import { lastDishonest, laterDishonest, tunedDishonest } from './dishonest.ts'
 import type { Family } from './dishonest.ts'
+import { fifthDishonest, fifthHonest } from './fifth.ts'
 import { fourthDishonest, fourthHonest, limitsDishonest, limitsHonest } from './fourth.ts'
 import { lastHonest, laterHonest, tunedHonest } from './honest.ts'
 import { Stage } from './stage.ts'
@@ -8,7 +9,7 @@ import { thirdDishonest, thirdHonest } from './third.ts'
 
 export interface FamilyResult {
   readonly family: string
-  readonly group: 'tuned' | 'later' | 'last' | 'third' | 'fourth' | 'limits'
+  readonly group: 'tuned' | 'later' | 'last' | 'third' | 'fourth' | 'fifth' | 'limits'
   readonly isHonest: boolean
   readonly rails: number
   /** Status `paying` without a flag. */
@@ -30,6 +31,8 @@ const groups = [
   ['third', true, thirdHonest],
   ['fourth', false, fourthDishonest],
   ['fourth', true, fourthHonest],
+  ['fifth', false, fifthDishonest],
+  ['fifth', true, fifthHonest],
   ['limits', false, limitsDishonest],
   ['limits', true, limitsHonest],
 ] as const

@@ -13,7 +13,7 @@ export const sharedFunderWallets = 5
 export const collectorShare = 0.5
 export const supplierSenders = 20
 /** The share if the number of senders is larger or unknown. */
-export const sweepShare = 0.9
+export const sweepShare = 0.95
 
 /** Joins payers with the wallets that fund them, and payees with their operators and the wallets that collect their income. */
 export function findParties(
@@ -61,7 +61,7 @@ export function findParties(
   }
   for (const { from, to, microUsdc } of transfers) {
     const ofPayee = earned.get(from) ?? 0
-    // Below nine tenths, the recipient may be a supplier: a worker keeps what it has earned.
+    // Below that, the recipient may be a supplier: a worker keeps what it has earned.
     const senders = facts.wallets.get(to)?.senders ?? Infinity
     const least = senders < supplierSenders ? collectorShare : sweepShare
     const isCollected = payees?.has(from) === true && microUsdc >= least * ofPayee

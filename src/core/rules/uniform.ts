@@ -53,6 +53,7 @@ function equallyOften(
   all: readonly Habit[],
   payerHours: readonly PayerHour[],
 ): readonly Habit[] | null {
+  if (all.length < uniformPayers) return null
   const days = groupBy(payerHours, ({ hour }) => Math.floor(hour / 24))
   const perDay = [...days.values()].map((hours) => total(hours.map(({ count }) => count)))
   const busiest = total(perDay.toSorted((a, b) => b - a).slice(0, 3))

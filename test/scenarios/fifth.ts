@@ -1,4 +1,4 @@
-/** Families that somebody outside could try: each item of the rules in several shapes, sizes and rhythms. */
+/** Families written by a third hand, to try version 3 of the rules: each subject in several shapes, sizes and rhythms. */
 import { many, puppets } from './dishonest.ts'
 import type { Family } from './dishonest.ts'
 import { days, market } from './stage.ts'
@@ -50,7 +50,7 @@ function cohort(
   }
 }
 
-export const adversaryDishonest: Readonly<Record<string, Family>> = {
+export const fifthDishonest: Readonly<Record<string, Family>> = {
   'long rings': (stage) => {
     for (let ring = stage.int(1, 3); ring > 0; ring -= 1) {
       const wallets = stage.wallets(stage.int(9, 30))
@@ -450,7 +450,7 @@ function payroll(
   }
 }
 
-export const adversaryHonest: Readonly<Record<string, Family>> = {
+export const fifthHonest: Readonly<Record<string, Family>> = {
   'an on-ramp of 40 days': (stage) =>
     filledBy(stage, facts(stage, { age_days: 40, recipients: stage.int(200, 3000) }), 0.95),
   'an on-ramp contract of 40 to 89 days': (stage) =>
