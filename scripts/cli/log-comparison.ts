@@ -9,14 +9,16 @@ import type { ServedRow } from './served-rows.ts'
 
 /** Lists may be this much older than the log, and rows this much out of the order of their entries. */
 const toleranceMs = hourMs
-/** Articles have a date without a time, and may be prepared some days before. */
+/** Articles have a date without a time, often of another day. */
 const articleToleranceMs = 8 * dayMs
 const shownProblems = 3
 /** A row of these kinds may return to an earlier form, which has an entry. */
 const versioned: readonly LogEntryKind[] = ['article', 'platform']
+/** Rows of these kinds have several entries, whose ids begin with the same word. */
+const changing: readonly LogEntryKind[] = [...versioned, 'check', 'flag', 'key']
 
 /** By hashes, which need less memory than texts. */
-interface Row extends Required<Pick<ServedRow, 'kind' | 'timeMs' | 'mayLack'>> {
+interface Row extends Pick<ServedRow, 'kind' | 'timeMs' | 'mayLack' | 'index'> {
   readonly value: number
   isLogged: boolean
   /** The last entry with another hash, and when it replaced or ended the logged row. */
@@ -27,6 +29,8 @@ interface Row extends Required<Pick<ServedRow, 'kind' | 'timeMs' | 'mayLack'>> {
 /** Needs about 200 bytes for each row. `salt` is random, so that an operator cannot choose rows by their hashes. */
 export function createLogComparison(salt: Uint8Array, nowMs: number) {
   const rows = new Map<number, Row>()
+  /** The oldest row of each full list. */
+  const ends = new Map<string, Row>()
   const missing = new Map<number, { kind: LogEntryKind; atMs: number; text: string }>()
   const tallies = new Map<LogEntryKind, { served: number; older: number; problems: string[] }>()
   /** The times of the first entry and of the first article. */
@@ -40,36 +44,43 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
     return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) % 32)
   }
 
+  const isRecent = (atMs: number) => atMs >= nowMs - toleranceMs
+
   function tallyOf(kind: LogEntryKind) {
     const tally = tallies.get(kind) ?? { served: 0, older: 0, problems: [] }
     tallies.set(kind, tally)
     return tally
   }
 
-  function serve({ kind, key, sha256, name, timeMs = null, mayLack = false }: ServedRow): void {
-    const [hash, value] = [hashOf(kind, key), hashOf(sha256)]
+  function serve({ kind, key, sha256, name, endOf, timeMs, mayLack, index }: ServedRow): void {
+    const hash = hashOf(kind, key)
     const tally = tallyOf(kind)
     tally.served += 1
-    if ((rows.get(hash)?.value ?? value) !== value)
-      tally.problems.push(`${kind} ${name} is served twice with different content`)
-    rows.set(hash, { kind, value, timeMs, mayLack, isLogged: false, other: null, endedAtMs: null })
+    if (rows.has(hash)) tally.problems.push(`${kind} ${name} is served twice`)
+    const state = { value: hashOf(sha256), isLogged: false, other: null, endedAtMs: null }
+    const row: Row = { kind, timeMs, mayLack, index, ...state }
+    rows.set(hash, row)
+    if (endOf !== undefined) ends.set(`${kind} ${endOf}`, row)
   }
 
   /** All rows must be served before. */
-  function add(entry: LogEntry, index: number, isCut: (entry: LogEntry) => boolean): void {
+  function add(entry: LogEntry, index: number): void {
     const { kind, id } = entry
     const atMs = Date.parse(entry.at)
     logMs ??= latestMs = atMs
     if (kind === 'article') articlesMs ??= atMs
-    const hash = hashOf(kind, kind === 'snapshot' ? kind : (id.split(' ', 1)[0] ?? ''))
+    const [first = ''] = changing.includes(kind) ? id.split(' ', 1) : [id]
+    const hash = hashOf(kind, kind === 'snapshot' ? kind : first)
     const row = rows.get(hash)
     const text = `entry ${index} (${kind} ${id}, of ${entry.at})`
     if (row === undefined) {
-      if (id.endsWith(' closed') || ('event' in entry && entry.event === 'revokes'))
-        missing.delete(hash)
-      else if (isPublic(entry) && !isCut(entry)) missing.set(hash, { kind, atMs, text })
+      const isEnd = kind === 'flag' ? id.endsWith(' closed') : isRevocation(entry)
+      if (isEnd) missing.delete(hash)
+      else if (isPublic(entry)) missing.set(hash, { kind, atMs, text })
     } else if (row.value === hashOf(entry.sha256)) {
-      if (!row.isLogged && row.timeMs !== null) checkTime(kind, row.timeMs, atMs, text)
+      if (!row.isLogged && row.timeMs !== undefined) checkTime(kind, row.timeMs, atMs, text)
+      const isStated = row.index === null ? isRecent(atMs) : (row.index ?? index) === index
+      if (!isStated) tallyOf(kind).problems.push(`the row of ${text} states another index`)
       row.isLogged = true
       row.endedAtMs = null
     } else {
@@ -78,27 +89,30 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
     }
   }
 
-  /** Commits have rows only if there is a clone of the archive. Entries of older flags are events of the alert feed. */
-  const isPublic = ({ kind, id }: LogEntry) =>
-    kind === 'archive'
-      ? tallies.has(kind)
-      : !['reputation', 'transition'].includes(kind) && !id.startsWith('evt_')
+  const isRevocation = (entry: LogEntry) => 'event' in entry && entry.event === 'revokes'
+
+  /** Commits have rows only if there is a clone of the archive. Full lists do not show the oldest rows. */
+  const isPublic = ({ kind, subject }: LogEntry) =>
+    !['reputation', 'transition'].includes(kind) &&
+    (kind !== 'archive' || tallies.has(kind)) &&
+    ends.get(`${kind} ${subject}`)?.isLogged !== false
 
   function checkTime(kind: LogEntryKind, timeMs: number, atMs: number, text: string): void {
     const tally = tallyOf(kind)
     const isArticle = kind === 'article'
-    const isLate = latestMs - timeMs > (isArticle ? articleToleranceMs : toleranceMs)
+    const mostMs = isArticle ? articleToleranceMs : toleranceMs
+    const isLate = latestMs - timeMs > mostMs
     const isFirst = atMs <= ((isArticle ? articlesMs : logMs) ?? atMs) + toleranceMs
     if (isLate && isFirst) tally.older += 1
-    else if (isLate || timeMs > atMs + toleranceMs) {
+    else if (isLate || timeMs > atMs + mostMs) {
       const why = isLate ? `but follows rows of ${isoTime(latestMs)}` : 'after its entry'
       tally.problems.push(`the row of ${text} is dated ${isoTime(timeMs)}, ${why}`)
     }
     if (!isArticle) latestMs = Math.max(latestMs, timeMs)
   }
 
-  function problemOf({ isLogged, mayLack, other, endedAtMs }: Row): string | null {
-    if (isLogged && (endedAtMs ?? nowMs) < nowMs - toleranceMs)
+  function problemOf({ isLogged, mayLack = false, other, endedAtMs }: Row): string | null {
+    if (isLogged && !isRecent(endedAtMs ?? nowMs))
       return `is an old version, which entry ${other} replaced or ended`
     if (isLogged || mayLack) return null
     return other === null ? 'is served without an entry' : `differs from entry ${other}`
@@ -117,7 +131,7 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
     }
     for (const row of bad.values()) note(row, '(gone meanwhile)')
     for (const { kind, atMs, text } of missing.values())
-      if (atMs < nowMs - toleranceMs) tallyOf(kind).problems.push(`${text} is not served`)
+      if (!isRecent(atMs)) tallyOf(kind).problems.push(`${text} is not served`)
     return [...tallies].map(([kind, { served, older, problems }]) => {
       const more =
         older === 0 ? '' : `; ${older} are dated before the log, which knows them since it began`
@@ -127,6 +141,6 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
     })
   }
 
-  const hasUnlogged = () => [...rows.values()].some((row) => !row.isLogged && !row.mayLack)
+  const hasUnlogged = () => [...rows.values()].some((row) => !row.isLogged && row.mayLack !== true)
   return { serve, add, hasUnlogged, finish }
 }

@@ -29,6 +29,7 @@ import { tileWidth } from '../../src/core/tlog/tiles.ts'
 import { minutes, option } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes } from './files.ts'
+import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { createLogComparison } from './log-comparison.ts'
 import { printChecks } from './output.ts'
@@ -50,13 +51,16 @@ export const logVerify: Command = {
   },
   groups: ['log', 'ledger'],
   run: async (session, input) => {
-    const served = servedRows(session, input.text('archive'))
+    const archive = input.text('archive')
+    const served = () => servedRows(session, archive)
     // A copy may be older than the lists.
     const isCompared = input.text('ledger') !== undefined && input.text('log-url') === undefined
+    if (archive !== undefined && !isCompared)
+      throw new UsageError('--archive needs --ledger, and cannot be used with --log-url')
     const checks = await logChecks(session, input, async (log, note) => {
       const comparison = createLogComparison(session.random.bytes(32), session.clock.now())
       // Before the checkpoint, which must cover them.
-      if (isCompared) for await (const row of served.read()) comparison.serve(row)
+      if (isCompared) for await (const row of served()) comparison.serve(row)
       const tree = await log.check()
       for (const one of tree.checks) note(one)
       // These options collect garbage earlier, which saves 70 MB but takes longer.
@@ -70,7 +74,7 @@ export const logVerify: Command = {
           const at = Math.floor(size / tileWidth)
           for (const bytes of (await entriesOf(at)).slice(size - at * tileWidth)) {
             const entry = audit.add(bytes)
-            if (isCompared) comparison.add(entry, size, served.isCut)
+            if (isCompared) comparison.add(entry, size)
             size += 1
           }
           await audit.settle(entriesOf, mostDoubts)
@@ -88,7 +92,7 @@ export const logVerify: Command = {
         'canonical, times never decrease, versions increase, ids are unique, chains are complete'
       note(check('entries', true, `${size}: ${rules}`))
       if (size > 0) note(newestEntry(session, input, audit.at()))
-      for (const one of await comparison.finish(served.read)) note(one)
+      for (const one of await comparison.finish(served)) note(one)
     })
     return printChecks(session, {}, checks)
   },

@@ -12,9 +12,11 @@ import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
 import { MANIFEST_PATH } from '../../src/core/documents.ts'
 import { present } from '../../src/core/entries.ts'
 import { strictJsonOrNull } from '../../src/core/strict-json.ts'
-import type { LogEntry, LogEntryKind } from '../../src/core/tlog/entry.ts'
+import type { LogEntryKind } from '../../src/core/tlog/entry.ts'
 import { walletOrNull } from '../../src/core/wallet.ts'
 import type { Session } from './session.ts'
+
+type Json = JsonValue | undefined
 
 export interface ServedRow {
   readonly kind: LogEntryKind
@@ -22,29 +24,34 @@ export interface ServedRow {
   readonly key: string
   readonly sha256: string
   readonly name: string
-  readonly timeMs?: number | null
+  readonly timeMs?: number | undefined
   /** True for a commit, if the entry of a later one covers it. */
-  readonly mayLack?: boolean
+  readonly mayLack?: boolean | undefined
+  /** The subject whose list is full, for its oldest row: entries before those of this row have no rows. */
+  readonly endOf?: string | undefined
+  /** The index that the row states for its entry; null before the row has one. */
+  readonly index?: Json
 }
 
-type Json = JsonValue | undefined
 const objectOf = (value: JsonValue = null): JsonObject => (isJsonObject(value) ? value : {})
 const textOf = (value: Json): string => (typeof value === 'string' ? value : '')
 /** 1970 for anything but a time. */
 const msOf = (value: Json): number => Date.parse(textOf(value)) || 0
 const idOf = (wallet: Json): string => walletOrNull(textOf(wallet))?.id ?? ''
 
-type More = Partial<Pick<ServedRow, 'name' | 'timeMs' | 'mayLack'>>
 /** @param row its published form, or the SHA-256 */
-function rowOf(kind: LogEntryKind, key: string, row: object | string, more: More = {}): ServedRow {
+function rowOf(
+  kind: LogEntryKind,
+  key: string,
+  row: object | string,
+  more: Partial<ServedRow> = {},
+): ServedRow {
   const sha256 = typeof row === 'string' ? row : sha256Hex(canonicalize(row))
   return { kind, key, sha256, name: key, ...more }
 }
 
 /** @param archive a clone of the git archive */
-export function servedRows(session: Session, archive?: string) {
-  /** By rail, the time of the oldest poll that a full list shows. */
-  const shownFrom = new Map<string, number>()
+export async function* servedRows(session: Session, archive?: string): AsyncGenerator<ServedRow> {
   const bytesOf = async (path: string) =>
     (await sendGet(session, `${siteUrlOf(session.ledger)}${path}`)).bytes
   const read = async (path: string) => objectOf(strictJsonOrNull(await bytesOf(path)))
@@ -60,11 +67,11 @@ export function servedRows(session: Session, archive?: string) {
 
   async function* polls(rail: string): AsyncGenerator<ServedRow> {
     const rows = rowsIn(await read(pathOf('getRailHistory', { name: rail })), 'polls')
-    if (rows.length >= shownPolls) shownFrom.set(rail, msOf(rows.at(-1)?.['polled_at']))
-    for (const row of rows) {
+    for (const [at, row] of rows.entries()) {
       const bundle = /[0-9a-f]{64}/.exec(textOf(row['evidence_uri']))?.[0] ?? ''
       const name = `of ${rail} at ${textOf(row['polled_at'])}`
-      const more = { name, timeMs: msOf(row['polled_at']) }
+      const endOf = at === shownPolls - 1 ? rail : undefined
+      const more = { name, timeMs: msOf(row['polled_at']), endOf }
       yield rowOf('poll', bundle, bundle, more)
       yield rowOf('history', bundle, pollHash(rail, row), more)
     }
@@ -72,10 +79,12 @@ export function servedRows(session: Session, archive?: string) {
 
   async function* authored(): AsyncGenerator<ServedRow> {
     const list = await read(pathOf('listPlatforms'))
-    for (const { revoked_index: _, ...row } of rowsIn(list, 'platforms')) {
+    for (const { revoked_index: index, ...row } of rowsIn(list, 'platforms')) {
       const platform = textOf(row['platform'])
       yield rowOf('platform', platform, row)
-      yield keyRow(platform, row['public_key'], row['revoked_at'])
+      const revokedAt = row['revoked_at']
+      const stated = revokedAt === undefined ? {} : { index: index ?? null }
+      yield { ...keyRow(platform, row['public_key'], revokedAt), ...stated }
     }
     const issuer = objectOf(list['receipts_by'])
     for (const { public_key: key } of [issuer, ...rowsIn(issuer, 'retired', [])])
@@ -88,30 +97,24 @@ export function servedRows(session: Session, archive?: string) {
     }
   }
 
-  return {
-    /** Returns true for an entry of a poll that is older than the list shows. */
-    isCut: ({ kind, at, subject = '' }: LogEntry) =>
-      ['poll', 'history'].includes(kind) && Date.parse(at) < (shownFrom.get(subject) ?? 0),
-    read: async function* (this: void): AsyncGenerator<ServedRow> {
-      yield rowOf('snapshot', 'snapshot', sha256Hex(await bytesOf(MANIFEST_PATH)))
-      for (const { rail } of rowsIn(await read(pathOf('listRails')), 'rails'))
-        yield* polls(textOf(rail))
-      for (const flag of rowsIn(await read(pathOf('listHonestyFlags')), 'flags'))
-        yield rowOf('flag', textOf(flag['id']), flag, { timeMs: msOf(flag['opened_at']) })
-      yield* authored()
-      for await (const worker of pages(`${pathOf('listWorkers')}?`, 'workers'))
-        if (worker['receipt_key'] !== undefined)
-          yield keyRow(idOf(worker['wallet']), worker['receipt_key'])
-      for await (const dispute of pages(`${pathOf('listDisputes')}?`, 'disputes'))
-        yield* disputeRows(dispute)
-      for await (const receipt of pages(`${pathOf('listReceipts')}?content=true&`, 'receipts'))
-        yield* receiptRows(receipt)
-      if (archive === undefined) return
-      const ids = execFileSync('git', ['-C', archive, 'rev-list', 'HEAD'], { encoding: 'utf8' })
-      for (const [at, id] of ids.trim().split('\n').entries())
-        yield rowOf('archive', id, sha256Hex(id), { mayLack: at > 0 })
-    },
-  }
+  yield rowOf('snapshot', 'snapshot', sha256Hex(await bytesOf(MANIFEST_PATH)))
+  for (const { rail } of rowsIn(await read(pathOf('listRails')), 'rails'))
+    yield* polls(textOf(rail))
+  for (const flag of rowsIn(await read(pathOf('listHonestyFlags')), 'flags'))
+    yield rowOf('flag', textOf(flag['id']), flag, { timeMs: msOf(flag['opened_at']) })
+  yield* authored()
+  for await (const worker of pages(`${pathOf('listWorkers')}?`, 'workers'))
+    if (worker['receipt_key'] !== undefined)
+      yield keyRow(idOf(worker['wallet']), worker['receipt_key'])
+  for await (const dispute of pages(`${pathOf('listDisputes')}?`, 'disputes'))
+    yield* disputeRows(dispute)
+  for await (const receipt of pages(`${pathOf('listReceipts')}?content=true&`, 'receipts'))
+    yield* receiptRows(receipt)
+  if (archive === undefined) return
+  const git = { encoding: 'utf8', maxBuffer: Number.POSITIVE_INFINITY } as const
+  const ids = execFileSync('git', ['-C', archive, 'rev-list', 'HEAD'], git)
+  for (const [at, id] of ids.trim().split('\n').entries())
+    yield rowOf('archive', id, sha256Hex(id), { mayLack: at > 0 })
 }
 
 function rowsIn(list: JsonObject, member: string, absent: JsonValue = null) {
@@ -128,34 +131,56 @@ function keyRow(owner: string, key: Json, revokedAt?: Json): ServedRow {
   return rowOf('key', id, revoked, { name: `of ${owner}` })
 }
 
-/** The first step must have the claim that the dispute shows, and the last step its state. */
+/** All steps must be of the dispute; the first one must have its claim, and the last one its state. */
 function disputeRows(dispute: JsonObject): readonly ServedRow[] {
-  const { claim, state, wallet, target, figure, evidence_url } = dispute
+  const { dispute_id, claim, state, wallet, target, figure, evidence_url } = dispute
+  const { opened_at, updated_at } = dispute
   const steps = rowsIn(dispute, 'steps')
-  const first = present({ text: claim, wallet, target, figure, evidence_url })
-  const last = state === 'open' ? {} : { event: state }
-  return steps.map((step, at) => {
-    const shown = { ...step, ...(at === 0 ? first : {}), ...(steps[at + 1] ? {} : last) }
+  const first = present({ at: opened_at, text: claim, wallet, target, figure, evidence_url })
+  const last = { at: updated_at, event: state === 'open' ? 'opened' : state }
+  // A dispute without steps has a row without an entry.
+  return (steps.length === 0 ? [{}] : steps).map((step, at) => {
+    const ends = { ...(at === 0 ? first : {}), ...(steps[at + 1] ? {} : last) }
+    const shown = present({ ...step, ...ends, dispute_id })
     return rowOf('dispute', textOf(step['step_id']), shown, { timeMs: msOf(step['at']) })
   })
 }
 
-/** A member that differs from the signed content replaces it, so that the hash differs. */
+const signedFacts =
+  'rail chain tx_hash from_wallet to_wallet amount_usdc asset_symbol occurred_at summary job_id evidence_url platform'.split(
+    ' ',
+  )
+
+/** A fact that differs from the signed content replaces it, so that the hash differs. */
 function* receiptRows(receipt: JsonObject): Generator<ServedRow> {
   const id = textOf(receipt['receipt_id'])
-  const members = Object.entries(objectOf(receipt['content'])).map(([name, signed]) => {
-    const shown = receipt[name] ?? signed
-    return [name, factOf(name, shown) === factOf(name, signed) ? signed : shown] as const
-  })
-  const timeMs = msOf(receipt['accepted_at'])
-  yield rowOf('receipt', id, Object.fromEntries(members), { timeMs })
+  const content = objectOf(receipt['content'])
   const verdict = objectOf(receipt['onchain'])
+  // A receipt without a chain is shown with that of its rail.
+  const differing = signedFacts.filter(
+    (name) =>
+      factOf(name, receipt[name]) !== factOf(name, content[name]) &&
+      (name !== 'chain' || name in content),
+  )
+  const changed = differing.map((name) => [name, receipt[name] ?? null] as const)
+  const shown = { ...content, ...Object.fromEntries(changed), ...falseVerification(receipt) }
+  yield rowOf('receipt', id, shown, { timeMs: msOf(receipt['accepted_at']) })
   if ((verdict['verdict'] ?? 'unchecked') !== 'unchecked')
     yield rowOf('check', id, { receipt_id: id, ...verdict })
 }
 
+/** Only a final verdict verifies a payment, and only the chain or a platform a receipt. */
+function falseVerification({ onchain, onchain_verified, verification, ...receipt }: JsonObject) {
+  const isFinal = objectOf(onchain)['verdict'] === 'final'
+  const isClaimed = isFinal || receipt['platform'] !== undefined
+  return {
+    ...(onchain_verified === true && !isFinal ? { onchain_verified } : {}),
+    ...(verification === 'verified' && !isClaimed ? { verification } : {}),
+  }
+}
+
 /** In the form in which a list and a signed receipt agree. */
-function factOf(name: string, value: JsonValue): JsonValue {
+function factOf(name: string, value: Json): Json {
   if (name === 'amount_usdc') return Number(value)
   if (name === 'occurred_at') return msOf(value)
   return name.endsWith('_wallet') ? idOf(value) : value

@@ -11,8 +11,8 @@ import { createTestLog, logClock, logVkey, serveTestLog } from '../support/test-
 
 type Json = Record<string, unknown>
 interface Ledger {
-  /** Kind, id, hashed text, and minutes since the log began. */
-  readonly entries: [kind: string, id: string, text: string, minute: number][]
+  /** Kind, id, hashed text, minutes since the log began, and the rail of a poll. */
+  readonly entries: [kind: string, id: string, text: string, minute: number, rail?: string][]
   readonly lists: Record<string, Record<string, Json[] | Json | number>>
 }
 
@@ -30,12 +30,28 @@ const poll = (at: number, tpv: number, error?: string): Json => ({
 })
 const flag: Json = { id: 'flg_1', rail: 'x402', evidence: { share: 0.9 }, opened_at: time(100) }
 const platform: Json = { platform: 'acme', public_key: 'AAAA', rails: ['x402'] }
-const content: Json = { to_wallet: `0x${'ab'.repeat(20)}`, amount_usdc: '5.00', platform: 'acme' }
+const revoked: Json = { platform: 'gone', public_key: 'RRRR', revoked_at: time(60) }
+const content: Json = {
+  to_wallet: `0x${'ab'.repeat(20)}`,
+  chain: 'gnosis',
+  amount_usdc: '5.00',
+  platform: 'acme',
+}
+const unverified: Json = { to_wallet: `0x${'ab'.repeat(20)}`, amount_usdc: '6.00' }
 const onchain: Json = { verdict: 'final', since: time(130) }
-const steps: Json[] = [
+const steps = [
   { step_id: 'dsp_1/opened', event: 'opened', at: time(200), text: 'wrong', wallet: '0xb' },
   { step_id: 'dsp_1/answered', event: 'answered', at: time(210), text: 'right' },
-]
+].map((step): Json => ({ ...step, dispute_id: 'dsp_1' }))
+const dispute: Json = {
+  dispute_id: 'dsp_1',
+  state: 'answered',
+  claim: 'wrong',
+  wallet: '0xb',
+  opened_at: time(200),
+  updated_at: time(210),
+  steps,
+}
 const article = '---\ntitle: "A week"\n---\n'
 const pageOf = (name: string, rows: Json[]) => ({ [name]: rows })
 const key = (owner: string, public_key: string) => ({ owner, public_key })
@@ -45,12 +61,15 @@ function honest(): Ledger {
   const [failed, good] = [poll(0, 0, '502'), poll(90, 7)]
   const row = ({ parties_30d: _, ...one }: Json) => canonicalize({ ...one, rail: 'x402' })
   const text = canonicalize
-  const acme = key('acme', 'AAAA')
+  const [acme, gone] = [key('acme', 'AAAA'), key('gone', 'RRRR')]
   const entries: Ledger['entries'] = [
     ['key', hash(key('service', 'SSSS')), text(key('service', 'SSSS')), 0],
     ['key', hash(key('job-exchange', 'EEEE')), text(key('job-exchange', 'EEEE')), 0],
     ['key', hash(acme), text(acme), 0],
     ['platform', `acme ${hash(platform)}`, text(platform), 0],
+    ['platform', 'gone 2', text(revoked), 61],
+    ['key', hash(gone), text(gone), 0],
+    ['key', `${hash(gone)} ${time(60)}`, text({ ...gone, revoked_at: time(60) }), 61],
     ['article', `week ${sha256Hex(article)}`, article, 1],
     ['poll', bundles[0] ?? '', '{"poll":1}', 1],
     ['history', bundles[0] ?? '', row(failed), 1],
@@ -60,6 +79,7 @@ function honest(): Ledger {
     ['flag', 'flg_0 closed', '{"id":"flg_0","closed_at":"…"}', 92],
     ['flag', 'flg_1 opened', text(flag), 100],
     ['receipt', 'rcp_1', text(content), 120],
+    ['receipt', 'rcp_2', text(unverified), 122],
     ['check', `rcp_1 ${time(125)}`, text({ receipt_id: 'rcp_1', verdict: 'safe' }), 125],
     ['check', `rcp_1 ${time(130)}`, text({ receipt_id: 'rcp_1', ...onchain }), 130],
     ['dispute', 'dsp_1/opened', text(steps[0]), 201],
@@ -75,24 +95,35 @@ function honest(): Ledger {
       '/api/v1/rails/x402/history': pageOf('polls', [good, failed]),
       '/api/v1/honesty/flags': pageOf('flags', [flag]),
       '/api/v1/platforms': {
-        platforms: [platform],
+        platforms: [platform, { ...revoked, revoked_index: 10 }],
         receipts_by: { platform: 'job-exchange', public_key: 'EEEE' },
       },
       '/.well-known/signing-keys.json': pageOf('keys', [{ public_key: 'SSSS' }]),
       '/api/v1/workers?limit=200': pageOf('workers', [{ wallet: `0x${'cd'.repeat(20)}` }]),
       '/api/v1/desk/feed.json': pageOf('articles', [{ slug: 'week', date: '2026-10-31' }]),
-      '/api/v1/disputes?limit=200': pageOf('disputes', [
-        { state: 'answered', claim: 'wrong', wallet: '0xb', steps },
-      ]),
+      '/api/v1/disputes?limit=200': pageOf('disputes', [dispute]),
       '/api/v1/receipts?content=true&limit=200': pageOf('receipts', [
         {
           receipt_id: 'rcp_1',
           to_wallet: `0x${'AB'.repeat(20)}`,
           amount_usdc: 5,
+          chain: 'gnosis',
           platform: 'acme',
           accepted_at: time(120),
+          verification: 'verified',
+          onchain_verified: true,
           content,
           onchain,
+        },
+        {
+          receipt_id: 'rcp_2',
+          to_wallet: `0x${'AB'.repeat(20)}`,
+          amount_usdc: 6,
+          chain: 'base',
+          accepted_at: time(121),
+          verification: 'unverified',
+          onchain_verified: false,
+          content: unverified,
         },
       ]),
     },
@@ -103,14 +134,15 @@ async function verify({ entries, lists }: Ledger, text = article, ...more: strin
   const log = createTestLog()
   let version = 0
   const last = new Map<string, number>()
-  const leaves = entries.map(([kind, id, hashed, minute], index) => {
+  const leaves = entries.map(([kind, id, hashed, minute, rail = 'x402'], index) => {
     const entry: Json = { v: 1, kind, at: time(minute), id, sha256: sha256Hex(hashed) }
     if (kind === 'poll') Object.assign(entry, { outcome: 'ok' })
     if (kind === 'snapshot') Object.assign(entry, { version: (version += 1) })
-    if (kind !== 'key') return entry
-    const prev = last.get(id) ?? null
-    last.set(id, index)
-    return { ...entry, event: 'activates', subject: id, prev }
+    const subject = { key: id, poll: rail, history: rail }[kind]
+    if (subject === undefined) return entry
+    const prev = last.get(`${kind} ${subject}`) ?? null
+    last.set(`${kind} ${subject}`, index)
+    return { ...entry, ...(kind === 'key' ? { event: 'activates' } : {}), subject, prev }
   })
   await log.grow(leaves)
   const files = Object.entries(lists).map(
@@ -232,8 +264,25 @@ const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string
     /BAD {3}receipt: the row of entry \d+ .* is dated 2026-11-01T00:20:00.000Z, but follows rows of/,
   ],
   'deletes a receipt': [
-    (ledger) => void rowsOf(ledger, receipts, 'receipts').pop(),
+    (ledger) => void rowsOf(ledger, receipts, 'receipts').shift(),
     /BAD {3}receipt: entry \d+ \(receipt rcp_1, of \S+\) is not served/,
+  ],
+  'deletes a receipt, with an entry that it is closed': [
+    (ledger) => {
+      rowsOf(ledger, receipts, 'receipts').shift()
+      ledger.entries.push(['receipt', 'rcp_1 closed', 'closed', 230])
+    },
+    /BAD {3}receipt: entry \d+ \(receipt rcp_1, of \S+\) is not served/,
+  ],
+  'changes a new receipt, with another entry': [
+    (ledger) => {
+      const added = { receipt_id: 'rcp_3', accepted_at: time(230), content: { amount_usdc: 70 } }
+      const shown = { ...added, amount_usdc: 70, verification: 'pending' }
+      rowsOf(ledger, receipts, 'receipts').push(shown)
+      ledger.entries.push(['receipt', 'rcp_3', canonicalize({ amount_usdc: 7 }), 230])
+      ledger.entries.push(['receipt', 'rcp_3 2', canonicalize({ amount_usdc: 70 }), 230])
+    },
+    /BAD {3}receipt: receipt rcp_3 differs from entry \d+/,
   ],
   'shows an earlier verdict': [
     (ledger) =>
@@ -278,6 +327,66 @@ const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string
     (ledger) => void rowsOf(ledger, '/api/v1/honesty/flags', 'flags').pop(),
     /BAD {3}flag: entry \d+ \(flag flg_1 opened, of \S+\) is not served/,
   ],
+  'repeats a poll': [
+    (ledger) => {
+      const polls = rowsOf(ledger, history, 'polls')
+      polls.push(firstOf(polls))
+    },
+    /BAD {3}history: history of x402 at \S+ is served twice/,
+  ],
+  'drops a rail with its history': [
+    (ledger) => void rowsOf(ledger, '/api/v1/rails', 'rails').pop(),
+    /BAD {3}history: entry \d+ \(history [0-9a-f]{64}, of \S+\) is not served/,
+  ],
+  'adds a dispute without steps': [
+    (ledger) => void rowsOf(ledger, disputes, 'disputes').push({ dispute_id: 'dsp_2', steps: [] }),
+    /BAD {3}dispute: dispute \S* is served without an entry/,
+  ],
+  'redates a dispute': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { opened_at: time(1) }),
+    /BAD {3}dispute: dispute dsp_1\/opened differs from entry \d+/,
+  ],
+  'shows an answered dispute as open': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { state: 'open' }),
+    /BAD {3}dispute: dispute dsp_1\/answered differs from entry \d+/,
+  ],
+  'shows a receipt on another chain': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, receipts, 'receipts')), { chain: 'base' }),
+    /BAD {3}receipt: receipt rcp_1 differs from entry \d+/,
+  ],
+  'adds a payer to a receipt': [
+    (ledger) =>
+      void Object.assign(firstOf(rowsOf(ledger, receipts, 'receipts')), {
+        from_wallet: `0x${'ef'.repeat(20)}`,
+      }),
+    /BAD {3}receipt: receipt rcp_1 differs from entry \d+/,
+  ],
+  'shows a receipt as verified that nobody verified': [
+    (ledger) =>
+      void Object.assign(rowsOf(ledger, receipts, 'receipts')[1] ?? {}, {
+        verification: 'verified',
+      }),
+    /BAD {3}receipt: receipt rcp_2 differs from entry \d+/,
+  ],
+  'shows a payment as verified without a verdict': [
+    (ledger) =>
+      void Object.assign(rowsOf(ledger, receipts, 'receipts')[1] ?? {}, { onchain_verified: true }),
+    /BAD {3}receipt: receipt rcp_2 differs from entry \d+/,
+  ],
+  'moves the revocation of a key behind a forged receipt': [
+    (ledger) =>
+      void Object.assign(rowsOf(ledger, '/api/v1/platforms', 'platforms')[1] ?? {}, {
+        revoked_index: 22,
+      }),
+    /BAD {3}key: the row of entry 10 \(key .*\) states another index/,
+  ],
+  'hides where a key was revoked': [
+    (ledger) => void delete rowsOf(ledger, '/api/v1/platforms', 'platforms')[1]?.['revoked_index'],
+    /BAD {3}key: the row of entry 10 \(key .*\) states another index/,
+  ],
   'serves another set with a version that is not logged': [
     (ledger) => void Object.assign(ledger.lists['/snapshot.json'] ?? {}, { version: 7 }),
     /BAD {3}snapshot: snapshot snapshot differs from entry \d+/,
@@ -299,12 +408,50 @@ test.each(Object.entries(cheats))(
   },
 )
 
+test('log verify --ledger accepts a full history whose oldest polls were logged late', async () => {
+  const ledger = honest()
+  const polls = Array.from({ length: 1463 }, (_, at): Json => ({
+    polled_at: time(211 + at / 100),
+    evidence_uri: `/evidence/${sha256Hex(`poll ${at}`)}.json`,
+  }))
+  for (const [at, row] of polls.entries()) {
+    const id = sha256Hex(`poll ${at}`)
+    ledger.entries.push(['poll', id, `poll ${at}`, 230, 'late'])
+    ledger.entries.push(['history', id, canonicalize({ ...row, rail: 'late' }), 230, 'late'])
+  }
+  rowsOf(ledger, '/api/v1/rails', 'rails').push({ rail: 'late' })
+  ledger.lists['/api/v1/rails/late/history'] = pageOf('polls', polls.toReversed().slice(0, 1461))
+  const { out } = await verify(ledger)
+  expect(out).toContain('good  poll: 1463 served, each with its entry')
+  expect(out).not.toContain('is not served')
+})
+
+test('log verify refuses an archive that would not be compared', async () => {
+  const { err, code } = await verify(
+    honest(),
+    article,
+    '--archive',
+    '.',
+    '--log-url',
+    'http://copy',
+  )
+  expect(err).toContain('--archive needs --ledger')
+  expect(code).toBe(2)
+})
+
 test('log verify --ledger notices a changed article, and accepts one that returns to an earlier text', async () => {
   const changed = await verify(honest(), `${article}more`)
   expect(changed.out).toMatch(/BAD {3}article: article week differs from entry \d+/)
   const ledger = honest()
   ledger.entries.push(['article', 'week 2', 'another text', 230])
   expect((await verify(ledger)).code).toBe(0)
+})
+
+test('log verify --ledger accepts an article with the date of a time zone ahead', async () => {
+  const ledger = honest()
+  const [week] = rowsOf(ledger, '/api/v1/desk/feed.json', 'articles')
+  Object.assign(week ?? {}, { date: '2026-11-02' })
+  expect((await verify(ledger)).out).toContain('good  article: 1 served')
 })
 
 test('log verify --ledger waits once for the entry of a new row', async () => {
@@ -344,4 +491,18 @@ test('log verify --archive finds the logged commits in a clone, and notices a re
   const { out, code } = await verify(ledger, article, '--archive', dir)
   expect(out).toMatch(/BAD {3}archive: archive \w+ is served without an entry; entry \d+ \(archive/)
   expect(code).toBe(1)
+})
+
+test('log verify --archive reads the ids of 26,000 commits, which are longer than 1 MiB', async () => {
+  const dir = tempFolder()
+  const git = (args: string[], input = '') =>
+    execFileSync('git', ['-C', dir, ...args], { encoding: 'utf8', input }).trim()
+  git(['init', '--quiet', '--bare', '--initial-branch', 'main'])
+  const commit = 'commit refs/heads/main\ncommitter a <a@b> 0 +0000\ndata 0\n'
+  git(['fast-import', '--quiet'], commit.repeat(26_000))
+  const head = git(['rev-parse', 'HEAD'])
+  const ledger = honest()
+  ledger.entries.push(['archive', head, head, 230])
+  const { out } = await verify(ledger, article, '--archive', dir)
+  expect(out).toContain('good  archive: 26000 served, each with its entry')
 })
