@@ -23,19 +23,13 @@ export function createHours(streams: StreamValues<string>) {
   const hours = new Map<string, readonly PayoutHour[]>()
   const problems: LineProblem[] = []
   let covered: readonly BlockRange[] = []
-  let dated = true
 
   function payoutOf(
     line: string,
     input: LogInput,
     prices: readonly PriceInput[],
   ): readonly [string, Payout] | null {
-    const read = payoutOfLine(line)
-    if (read === null) {
-      dated = false
-      return null
-    }
-    const { stream, payout } = read
+    const { stream, payout } = payoutOfLine(line)
     const value = streams[stream]
     if (value === undefined) {
       problems.push({ line, problem: `the rail has no stream ${stream}` })
@@ -56,8 +50,6 @@ export function createHours(streams: StreamValues<string>) {
 
   return {
     problems: (): readonly LineProblem[] => problems,
-    /** False if an older version wrote some of the lines, without their times. */
-    isDated: (): boolean => dated,
     hours: (stream: string): readonly PayoutHour[] => hours.get(stream) ?? [],
     /** Blocks that were read, without overlaps, the newest first. */
     covered: (): readonly BlockRange[] => covered,

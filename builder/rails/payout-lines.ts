@@ -18,14 +18,10 @@ function lineOf(stream: string, payout: Payout): string {
   )
 }
 
-/** Null for the lines of older versions, which have neither stream nor time. */
-export function payoutOfLine(
-  line: string,
-): { readonly stream: string; readonly payout: Payout } | null {
+export function payoutOfLine(line: string): { readonly stream: string; readonly payout: Payout } {
   const [block = '', logIndex = '', txHash, payer = '', payee = '', units = '', ...more] =
     line.split(',')
-  const [removedBy = '', stream, atMs, microUsdc = ''] = more
-  if (stream === undefined || atMs === undefined) return null
+  const [removedBy = '', stream = '', atMs = '', microUsdc = ''] = more
   const payout = {
     block: Number(block),
     logIndex: Number(logIndex),

@@ -155,7 +155,7 @@ function compareTimes(
   again: readonly string[],
   report: Report,
 ): void {
-  const timeOf = (line: string | undefined) => payoutOfLine(line ?? '')?.payout.atMs ?? 0
+  const timeOf = (line: string | undefined) => payoutOfLine(line ?? '').payout.atMs
   const wrong = lines.findIndex((line, at) => Math.abs(timeOf(line) - timeOf(again[at])) > hourMs)
   const times = `${what}: published ${lines[wrong]}, recomputed ${again[wrong]}`
   if (wrong !== -1) report.check('times', false, times)

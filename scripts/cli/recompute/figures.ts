@@ -21,12 +21,10 @@ export async function compareFigures(
   const window = windowEndingAt(Date.parse(bundle.at))
   const lookedUp = z.looseObject({}).parse((await evidence.value(lists['looked_up'])) ?? {})
   const found = adapter.recompute(reading, lookedUp, window)
-  if (adapter.hasLookUps && found.measurement.facts !== undefined)
-    reportLookUps(
-      lists['looked_up'] !== undefined,
-      found.measurement.facts.lookedUp !== null,
-      report,
-    )
+  if (adapter.hasLookUps && found.measurement.facts !== undefined) {
+    const isLookedUp = found.measurement.facts.lookedUp !== null
+    reportLookUps(lists['looked_up'] !== undefined, isLookedUp, report)
+  }
   const facts = { displayName: '', basis, startedAtMs: window.endMs, durationMs: 0, pollEveryMs: 0 }
   const outcome = { kind: 'good', measurement: found.measurement } as const
   const decided = decidePoll(formerState(bundles, report), outcome, facts)
@@ -36,17 +34,12 @@ export async function compareFigures(
     removed: found.measurement.removed30d,
     counters: found.counters,
     status: decided.state.status,
-    ...(flags === undefined
-      ? {}
-      : { undecidedSinceMs: decided.state.undecidedSinceMs, flags: flagsOf(decided) }),
+    undecidedSinceMs: decided.state.undecidedSinceMs,
+    flags: flagsOf(decided),
   }
-  const published = { figures, removed, counters, status }
+  const published = { figures, removed, counters, status, undecidedSinceMs, flags }
   const lines = (value: object) => prettySorted(value).split('\n')
-  report.compare(
-    'evidence',
-    lines({ ...published, ...(flags === undefined ? {} : { undecidedSinceMs, flags }) }),
-    lines(again),
-  )
+  report.compare('evidence', lines(published), lines(again))
   report.compare(
     'history',
     figureNames.map((name) => `${name}: ${poll[name]}`),
