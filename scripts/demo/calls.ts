@@ -43,7 +43,7 @@ async function planWorker(
   worker: (typeof people.workers)[number],
   place: number,
 ): Promise<void> {
-  const { name, skills, day: since, receipts, rails, transfers } = worker
+  const { name, skills, day: since, receipts, rails, transfers = [] } = worker
   const seed = seedOf(name)
   const signer = place % 4 === 3 ? ed25519Signer('solana', seed) : await evmSigner(seed)
   const client = clientOf(signer)
@@ -113,7 +113,8 @@ async function planJobs({ nowMs, clientOf, oaths, plan }: CalledLedger): Promise
   const poster = await clientNamed('Northwind Labs')
   const bidder = await clientNamed('Marginalia')
   const other = await clientNamed('Second Reader')
-  for (const { day, moves: names, ...job } of people.jobs) {
+  for (const { day, moves: names = [], ...facts } of people.jobs) {
+    const job = { ...facts, skills: ['proofreading'] }
     const params = { id: '' }
     let bid = ''
     plan(day, async () => {

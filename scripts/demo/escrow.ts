@@ -25,7 +25,7 @@ export async function inventEscrow(
   const states = new Map<number, EscrowPact>()
   for (const { pact_id: pactId, work, logs, ...pact } of authored.escrow) {
     const agreed = manifests.find((held) => held.pactId === pactId)?.checked.workHash ?? null
-    const workHash = work === '' ? agreed : `0x${digest(work)}`
+    const workHash = work === undefined ? agreed : `0x${digest(work)}`
     const ofPact = entriesOf(logs).flatMap(([kind, day]): EscrowEvent[] => {
       if (day === undefined) return []
       const atMs = nowMs - day * dayMs
@@ -41,7 +41,7 @@ export async function inventEscrow(
       recipient: (await evmSigner(seedOf(pact.worker))).wallet.toLowerCase(),
       arbitrator: walletOf('An arbitrator'),
       amount: `${pact.amount_pact}${'0'.repeat(18)}`,
-      deadlineMs: Date.parse(isoDate(nowMs - pact.deadline_day * dayMs)),
+      deadlineMs: Date.parse(isoDate(nowMs + 40 * dayMs)),
       disputeWindowMs: 3 * dayMs,
       workSubmittedAtMs: worked?.atMs ?? null,
       workHash: worked?.workHash ?? null,

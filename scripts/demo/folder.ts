@@ -97,7 +97,8 @@ function writePacts(write: Write, variant: 'wrong' | 'correct'): void {
     const { spec_version, ...spec } = authored.pactSpec
     const identity = { spec_version, pact_id, chain_id, contract_address: pactEscrow.address }
     const report = { title, sha256: digest(title), pages: pact_id }
-    write(`pacts/${pact_id}/pact.json`, pact)
+    const { source } = authored.pactSpec
+    write(`pacts/${pact_id}/pact.json`, { ...pact, source })
     write(`pacts/${pact_id}/spec.json`, { ...identity, ...spec, title })
     write(`pacts/${pact_id}/instance.json`, { ...identity, report })
   }

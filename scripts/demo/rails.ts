@@ -2,11 +2,22 @@
 import { entriesOf } from '../../src/core/entries.ts'
 import data from './data/rails.json' with { type: 'json' }
 
-/**
- * - `newestRail` is polled once, at the end, and its node does not answer for all blocks.
- * - `trade.payments`: a day, on average. Rails without trade are audited and not polled.
- */
-export const { rails: demoRails, newestRail, rules } = data
+/** `newestRail` is polled once, at the end, and its node does not answer for all blocks. */
+export const { newestRail, rules } = data
+
+type Acts = Readonly<Partial<Record<keyof typeof data.acts, readonly (readonly number[])[]>>>
+const noActs: Acts = {}
+
+/** `trade.payments`: a day, on average. Rails without trade are audited and not polled. */
+export const demoRails = data.rails.map(({ rail, trade = null, acts, ...facts }) => ({
+  rail,
+  display_name: rail.replaceAll(/(?:^|_)[a-z]/g, (start) => start.replace('_', ' ').toUpperCase()),
+  category: 'earning',
+  status_basis: 'payments',
+  trade,
+  acts: { ...noActs, ...acts },
+  ...facts,
+}))
 export type DemoRail = (typeof demoRails)[number]
 
 /** What happens on a rail or at its source. Each act has its first and last days. */
