@@ -21,19 +21,13 @@ import {
   settlementStatus,
 } from './settlement.ts'
 
-export interface PaymentWatch {
-  readonly run: () => Promise<void>
-  readonly runEvery: (signal: AbortSignal) => Promise<void>
-  readonly problems: () => readonly string[]
-}
-
 const INTERVAL_MS = minuteMs
 const PART = 200
 const STALE_SECONDS = 300
 /** After this time the chain shows the result of every expired payment. */
 const OVERDUE_SECONDS = 600
 
-export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
+export function createPaymentWatch(deps: InstalledDeps) {
   const { payments, clock, log } = deps
   let counted: readonly string[] = []
 
@@ -73,11 +67,11 @@ export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
   }
   return {
     run,
-    async runEvery(signal) {
+    async runEvery(signal: AbortSignal) {
       await run()
       await repeatEvery(INTERVAL_MS, run, { clock, signal })
     },
-    problems: () => [...payments.problems(), ...counted],
+    problems: (): readonly string[] => [...payments.problems(), ...counted],
   }
 }
 

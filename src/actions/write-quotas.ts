@@ -136,18 +136,13 @@ export interface ClientFingerprint {
   readonly userAgent: string
 }
 
-export interface FingerprintHashes {
-  readonly today: string
-  /** Hashes to look up. The key changes at midnight UTC, so the hashes with yesterday's key are included. */
-  readonly known: readonly string[]
-}
-
+/** `known`: hashes to look up. The key changes at midnight UTC, so the hashes with yesterday's key are included. */
 export function fingerprintHashes(
   deps: Pick<ActionDeps, 'keys'>,
   what: string,
   parts: readonly string[],
   nowMs: number,
-): FingerprintHashes {
+) {
   const hashOn = (timeMs: number) =>
     deps.keys.hash(`${what} ${isoDate(timeMs)}`, JSON.stringify(parts))
   const today = hashOn(nowMs)

@@ -7,18 +7,6 @@ import type { LogEntry } from '../core/tlog/entry.ts'
 import { LogError } from './log.ts'
 import type { LogTree } from './log.ts'
 
-export interface LogAudit {
-  /** Returns the entry. @throws LogError if it breaks a rule of the log */
-  readonly add: (bytes: Uint8Array) => LogEntry
-  /**
-   * Reads the entries again if at least `most` of them (default: one) may repeat an earlier one. Must be called at the end,
-   * or repetitions go unnoticed. @throws LogError for the first repetition
-   */
-  readonly settle: (entriesOf: LogTree['entriesOf'], most?: number) => Promise<void>
-  /** The time of the last entry, null before the first one. */
-  readonly at: () => string | null
-}
-
 const utf8 = new TextEncoder()
 const entriesOfPart = 2 ** 20
 
@@ -28,8 +16,9 @@ const entriesOfPart = 2 ** 20
  * bits, so one of 65,535 wrong predecessors goes unnoticed. `salt` is random, so that an operator cannot choose entries by
  * their hashes.
  */
-export function createLogAudit(salt: Uint8Array): LogAudit {
+export function createLogAudit(salt: Uint8Array) {
   let size = 0
+  /** The time of the last entry, null before the first one. */
   let at: string | null = null
   let version = 0
   const filter = new Uint32Array(2 ** 23)
@@ -73,6 +62,7 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
     lastDoubt = size
   }
 
+  /** Returns the entry. @throws LogError if it breaks a rule of the log */
   function add(bytes: Uint8Array): LogEntry {
     const entry = parseEntry(bytes)
     if (entry === null) throw wrongEntry(size, 'is not the canonical form of an entry')
@@ -103,6 +93,10 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
     return entry
   }
 
+  /**
+   * Reads the entries again if at least `most` of them may repeat an earlier one. Must be called at the end, or repetitions go
+   * unnoticed. @throws LogError for the first repetition
+   */
   async function settle(entriesOf: LogTree['entriesOf'], most = 1): Promise<void> {
     if (doubts.size < most) return
     const seen = new Set<string>()
@@ -121,7 +115,7 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
     doubts.clear()
   }
 
-  return { add, settle, at: () => at }
+  return { add, settle, at: (): string | null => at }
 }
 
 function wrongEntry(index: number, reason: string): LogError {

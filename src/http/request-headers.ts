@@ -1,17 +1,10 @@
-/** Read from the raw headers, since `req.headers` is slower and hides a repeated Host. */
-export interface RequestHeaders {
-  readonly count: number
-  readonly hostCount: number
-  readonly host: string
-  /** Repeated list headers are joined (RFC 9110 section 5.3). */
-  readonly acceptEncoding: string | undefined
-  readonly ifNoneMatch: string | undefined
-  readonly ifModifiedSince: string | undefined
-  readonly forwardedFor: string | undefined
-  readonly hasContentEncoding: boolean
-}
+export type RequestHeaders = ReturnType<typeof readRequestHeaders>
 
-export function readRequestHeaders(rawHeaders: readonly string[]): RequestHeaders {
+/**
+ * Reads the raw headers, since `req.headers` is slower and hides a repeated Host. Repeated list headers are joined (RFC 9110
+ * section 5.3).
+ */
+export function readRequestHeaders(rawHeaders: readonly string[]) {
   let hostCount = 0
   let host = ''
   let acceptEncoding: string | undefined

@@ -3,11 +3,7 @@ import { hourOf } from '../core/time.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { addViews } from '../db/views.ts'
 
-export interface ViewCounter {
-  /** Counts at most one view of an article per network and hour. `network`: a hash. */
-  readonly count: (slug: string, network: number) => void
-  readonly flush: () => Promise<void>
-}
+export type ViewCounter = ReturnType<typeof createViewCounter>
 
 /** Bounds the memory to about 10 MB. */
 const MAX_VIEWS_PER_HOUR = 100_000
@@ -19,7 +15,7 @@ interface ViewCounterDeps {
 }
 
 /** Counts views of articles by hour, without visitor data. A crash loses the views since the last flush. */
-export function createViewCounter({ database, clock, log }: ViewCounterDeps): ViewCounter {
+export function createViewCounter({ database, clock, log }: ViewCounterDeps) {
   let counted = new Map<string, { slug: string; hour: number; views: number }>()
   const seen = { hour: 0, views: new Set<string>() }
 
@@ -38,7 +34,8 @@ export function createViewCounter({ database, clock, log }: ViewCounterDeps): Vi
   }
 
   return {
-    count: (slug, network) => {
+    /** Counts at most one view of an article per network and hour. `network`: a hash. */
+    count: (slug: string, network: number) => {
       const hour = hourOf(clock.now())
       if (seen.hour !== hour) {
         seen.hour = hour

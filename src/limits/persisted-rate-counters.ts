@@ -3,10 +3,7 @@ import type { OpenDatabase } from '../db/open.ts'
 import { deleteRecords, putRecord, selectRecords } from '../db/records.ts'
 import type { DayCounts } from './limiter.ts'
 
-export interface PersistedRateCounters {
-  readonly load: () => Promise<void>
-  readonly flush: () => Promise<void>
-}
+export type PersistedRateCounters = ReturnType<typeof createPersistedRateCounters>
 
 /**
  * Saves the daily counts of each policy in one row of at most 3 MiB, for each of several replicas. Write errors are only
@@ -23,7 +20,7 @@ export function createPersistedRateCounters({
   readonly log: Log
   /** A replica reads the rows of all, since it may serve their clients now. */
   readonly replica?: string | null
-}): PersistedRateCounters {
+}) {
   const saved = new Map(days.map(({ name, version }) => [name, version()]))
   return {
     load: async () => {

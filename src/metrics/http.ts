@@ -8,17 +8,6 @@ import type { ConcurrencyLimitName } from '../limits/concurrency-limits.ts'
 import type { MetricCell, HistogramCell, Meter } from './meter.ts'
 import { observe } from './meter.ts'
 
-/** Called for every request, so its functions must not block. */
-export interface HttpObserver {
-  readonly answered: (line: RequestLine) => void
-  /** Asynchronous work began or ended. */
-  readonly began: () => void
-  readonly ended: () => void
-  readonly limited: (policy: PolicyName) => void
-  readonly shed: (limit: ConcurrencyLimitName) => void
-  readonly malformed: () => void
-}
-
 interface Deps {
   readonly meter: Meter
   readonly clock: Pick<Clock, 'monotonic'>
@@ -30,7 +19,8 @@ interface RouteCells {
   readonly counts: Map<string, MetricCell>
 }
 
-export function createHttpObserver({ meter, clock }: Deps): HttpObserver {
+/** Its functions are called for every request, so they must not block. */
+export function createHttpObserver({ meter, clock }: Deps) {
   const byRoute = new Map<string, RouteCells>()
   const inFlight = meter.gauge('ledger_http_in_flight', {})
   const malformed = meter.counter('ledger_http_malformed_total', {})
@@ -60,23 +50,24 @@ export function createHttpObserver({ meter, clock }: Deps): HttpObserver {
   }
 
   return {
-    answered: ({ method, route, status, startedMs }) => {
+    answered: ({ method, route, status, startedMs }: RequestLine) => {
       const cells = cellsOf(route)
       countOf(cells, method, status).value += 1
       observe(cells.seconds, (clock.monotonic() - startedMs) / 1000)
       if (status === 402) offered.value += 1
       if (status === 503) unavailable.value += 1
     },
+    /** Asynchronous work began or ended. */
     began: () => {
       inFlight.value += 1
     },
     ended: () => {
       inFlight.value -= 1
     },
-    limited: (policy) => {
+    limited: (policy: PolicyName) => {
       meter.counter('ledger_limiter_refusals_total', { policy }).value += 1
     },
-    shed: (limit) => {
+    shed: (limit: ConcurrencyLimitName) => {
       meter.counter('ledger_requests_shed_total', { limit }).value += 1
     },
     malformed: () => {

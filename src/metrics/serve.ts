@@ -6,10 +6,7 @@ import type { Log } from '../core/deps.ts'
 import { listen } from '../http/serve.ts'
 import { expositionType } from './meter.ts'
 
-export interface MetricsServer {
-  readonly address: { readonly host: string; readonly port: number }
-  readonly close: () => Promise<void>
-}
+export type MetricsServer = Awaited<ReturnType<typeof serveMetrics>>
 
 interface Options {
   readonly host: string
@@ -25,7 +22,7 @@ const MAX_CONNECTIONS = 32
 const MAX_HEADER_BYTES = 8192
 
 /** Starts listening. Rejects if the address is not available. */
-export async function serveMetrics({ host, port, render, log }: Options): Promise<MetricsServer> {
+export async function serveMetrics({ host, port, render, log }: Options) {
   const answer: RequestListener = (req, res) => {
     const end = (status: number, text: string, headers: Readonly<Record<string, string>> = {}) => {
       const body = Buffer.from(text)
@@ -64,7 +61,7 @@ export async function serveMetrics({ host, port, render, log }: Options): Promis
   return {
     address: await listen(server, host, port),
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
