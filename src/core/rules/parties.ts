@@ -22,6 +22,7 @@ export function findParties(
   transfers: readonly WalletFlow[],
 ) {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
+  const fromElsewhere = sumsBy(transfers, 'to')
   const received = sumsBy(transfers, 'to', new Map(earned))
   const spent = sumsBy(transfers, 'from', new Map(paid))
   const isMember = (wallet: string): boolean => paid.has(wallet) || earned.has(wallet)
@@ -49,8 +50,8 @@ export function findParties(
     // A worker who buys spends its earnings. This exempts a funder or collector only if the amount covers the transfer.
     const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
     if (payers?.has(to) !== true || microUsdc < sharedFunderShare * most) return false
-    // A gift to a customer who could pay without it.
-    if ((received.get(to) ?? 0) - microUsdc >= (spent.get(to) ?? 0)) return false
+    // A gift to a customer who could pay without it, and without what it earned here.
+    if ((fromElsewhere.get(to) ?? 0) - microUsdc >= (spent.get(to) ?? 0)) return false
     return from !== to && !spendsIncome && mayLink(from) && mayLink(to)
   })
   const funded = groupBy(funding, ({ from }) => from)
