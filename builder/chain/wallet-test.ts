@@ -1,50 +1,94 @@
-/** Tests whether a wallet looks like an exchange, a bridge or a shop: it is old and has many recipients or senders. */
+/** Tests whether wallets look like an exchange, a bridge or a shop: old, with many recipients or senders. */
 import { chains } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { hexData, parseResult } from '../../src/chain/values.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { microPerUsdc } from '../../src/core/money.ts'
+import { hubAgeDays, isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, secondMs } from '../../src/core/time.ts'
+import { concurrentCalls } from './logs.ts'
 import { readTransfers, transferFilters, usdcChunkBlocks } from './usdc-transfers.ts'
 
-const sampleAgesDays = [0, 41, 91]
-/** A node that refuses a sample has more logs than this in it. */
-const manyWallets = 10_000
+/** The oldest first: a hub that is certain needs no others, and a young wallet is none. */
+const sampleAgesDays = [91, 41, 0]
+/** A node that refuses a sample of one wallet has more logs than this in it. */
+export const manyWallets = 10_000
 /** Code of a wallet with a key that delegates its calls (EIP-7702). */
 const delegation = '0xef0100'
 
-/** Seven requests: the code, and the USDC sent and received in three samples of five hours. @throws ChainError */
-export async function testWallet(reader: ChainReader, wallet: string, head: number) {
-  const result = await reader.call('eth_getCode', [wallet, 'latest'])
-  const code = parseResult(reader.name, hexData, result, 'code')
-  const sides = [
-    ['to', transferFilters(reader.name, { outOf: [wallet] })],
-    ['from', transferFilters(reader.name, { into: [wallet] })],
-  ] as const
+/**
+ * A request for the code of each wallet, and at most six for all of them: the USDC sent and received in three samples of five
+ * hours. A sample that the node refuses is read again for half of the wallets. @throws ChainError
+ */
+export async function testWallets(reader: ChainReader, wallets: readonly string[], head: number) {
+  const codes = await mapConcurrent(wallets, concurrentCalls, async (wallet) => {
+    const result = await reader.call('eth_getCode', [wallet, 'latest'])
+    return parseResult(reader.name, hexData, result, 'code')
+  })
   const perDay = dayMs / (chains[reader.name].blockSeconds * secondMs)
-  const seen = { from: new Set<string>(), to: new Set<string>() }
-  let [oldest, tooMany] = [0, 0]
-  for (const days of sampleAgesDays) {
+  const tests = new Map(wallets.map((wallet, at) => [wallet, emptyTest(codes[at] ?? '0x')]))
+
+  async function read(side: Side, some: readonly string[], days: number): Promise<void> {
     const toBlock = head - Math.round(days * perDay)
     const fromBlock = toBlock - usdcChunkBlocks(reader.name) + 1
-    if (fromBlock < 0) continue
-    for (const [side, filters] of sides) {
-      try {
-        const found = await readTransfers(reader, filters, { fromBlock, toBlock })
-        for (const transfer of found) seen[side].add(transfer[side])
-        // Anyone can send a wallet nothing.
-        if (found.some(({ microUsdc }) => microUsdc !== 0)) oldest = days
-      } catch (error) {
-        if (!(error instanceof ChainError && error.isTooLarge)) throw error
-        oldest = days
-        tooMany = manyWallets
+    const [first = ''] = some
+    if (fromBlock < 0 || some.length === 0) return
+    const filters = transferFilters(reader.name, side === 'to' ? { outOf: some } : { into: some })
+    try {
+      for (const transfer of await readTransfers(reader, filters, { fromBlock, toBlock })) {
+        const test = tests.get(side === 'to' ? transfer.from : transfer.to)
+        const amount = transfer.microUsdc ?? Infinity
+        // Anyone can send nothing, also in the name of others.
+        if (test === undefined || amount === 0) continue
+        test.days = Math.max(test.days, days)
+        if (side === 'to' || amount >= microPerUsdc) test[side].add(transfer[side])
+      }
+    } catch (error) {
+      if (!(error instanceof ChainError && error.isTooLarge)) throw error
+      const half = Math.ceil(some.length / 2)
+      const test = tests.get(first)
+      if (some.length > 1) {
+        await read(side, some.slice(0, half), days)
+        await read(side, some.slice(half), days)
+      } else if (test !== undefined) {
+        test.days = Math.max(test.days, days)
+        test.refused.add(side)
       }
     }
   }
+
+  for (const days of sampleAgesDays) {
+    const open = [...tests].filter(
+      ([, test]) => isHub({ listedHub: false, ...resultOf(test) }) !== true,
+    )
+    const old = open.filter(([, test]) => days > 0 || test.days >= hubAgeDays)
+    await read('to', namesOf(old), days)
+    await read('from', namesOf(open), days)
+  }
+  return new Map([...tests].map(([wallet, test]) => [wallet, resultOf(test)]))
+}
+
+type Side = 'from' | 'to'
+
+function emptyTest(code: string) {
   return {
     contract: code !== '0x' && !code.startsWith(delegation),
-    /** The age of the oldest sample with a transfer; the wallet may be older. */
-    ageDays: oldest,
-    recipients: Math.max(tooMany, seen.to.size),
-    senders: Math.max(tooMany, seen.from.size),
+    days: 0,
+    to: new Set<string>(),
+    from: new Set<string>(),
+    refused: new Set<Side>(),
   }
 }
+
+function resultOf({ contract, days, to, from, refused }: ReturnType<typeof emptyTest>) {
+  return {
+    contract,
+    /** The age of the oldest sample with a transfer; the wallet may be older. */
+    ageDays: days,
+    recipients: refused.has('to') ? manyWallets : to.size,
+    senders: refused.has('from') ? manyWallets : from.size,
+  }
+}
+
+const namesOf = (entries: readonly (readonly [string, unknown])[]) => entries.map(([name]) => name)

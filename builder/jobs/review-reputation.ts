@@ -14,7 +14,7 @@ import { applyReview, dueReviewDays, postponeReview, reviewsOfDay } from '../../
 import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.ts'
 import { hadUsdc, readTransfersBetween } from '../chain/payer-reads.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
-import { testWallet } from '../chain/wallet-test.ts'
+import { testWallets } from '../chain/wallet-test.ts'
 import { listedHubs } from '../rails/look-up-choice.ts'
 import type { ReviewReport } from '../world/receipt-run.ts'
 import type { BuilderDeps } from './run-job.ts'
@@ -126,10 +126,11 @@ async function lookUp(
   for (;;) {
     const untested = [...new Set(links.flatMap(({ via }) => via))].filter((one) => !hubs.has(one))
     if (untested.length === 0) break
+    const unlisted = untested.filter((one) => !listedHubs.has(one))
+    const tests = await testWallets(reader, unlisted, toBlock)
     for (const one of untested) {
-      const isTested = async () =>
-        isHub({ listedHub: false, ...(await testWallet(reader, one, toBlock)) }) === true
-      hubs.set(one, listedHubs.has(one) || (await isTested()))
+      const test = tests.get(one)
+      hubs.set(one, test === undefined || isHub({ listedHub: false, ...test }) === true)
     }
     links = findLinks(reviews, transfers, (wallet) => hubs.get(wallet) === true)
   }

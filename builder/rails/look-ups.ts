@@ -13,7 +13,7 @@ import { isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
 import type { LogFilter } from '../chain/logs.ts'
 import { readTransferChunks, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
-import { testWallet } from '../chain/wallet-test.ts'
+import { testWallets } from '../chain/wallet-test.ts'
 import { chooseWallets, listedHubs } from './look-up-choice.ts'
 import {
   beginLookUps,
@@ -29,7 +29,7 @@ import { pairDaysOf } from './rail-facts.ts'
 import { rereadMs } from './read-again.ts'
 import type { Window } from './window.ts'
 
-const testsPerPoll = 12
+const testsPerPoll = 40
 /** As many as new payers have in a day: after a long pause the next polls read the rest. */
 const followRequestsPerPoll = 144
 const notTested = { ageDays: null, recipients: null, senders: null, contract: null }
@@ -172,13 +172,12 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     return true
   }
 
-  async function testWallets(): Promise<void> {
-    for (const wallet of choose().toTest.filter((wallet) => !(wallet in state.tests))) {
-      if (testsLeft === 0) return
-      testsLeft -= 1
-      state.tests[wallet] = { seenMs: endMs, ...(await testWallet(reader, wallet, head)) }
-      await save()
-    }
+  async function testChosen(): Promise<void> {
+    const untested = choose().toTest.filter((wallet) => !(wallet in state.tests))
+    const tested = await testWallets(reader, untested.slice(0, testsLeft), head)
+    testsLeft -= tested.size
+    for (const [wallet, test] of tested) state.tests[wallet] = { seenMs: endMs, ...test }
+    await save()
   }
 
   const firstMs = new Map<string, number>()
@@ -197,7 +196,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
       state.lookBack ??= nextLookBack(state, choose(), firstMsOf, blockAt, endMs)
       await save()
       isMore = state.lookBack !== null && (await lookBack(state.lookBack))
-      await testWallets()
+      await testChosen()
     }
   } catch (error) {
     if (!(error instanceof ChainError)) throw error
