@@ -51,7 +51,10 @@ export async function readTransferChunks({
   onChunk,
   ...read
 }: Omit<ReadLogs<typeof transferEvents>, 'abi' | 'chunkBlocks' | 'onChunk'> & {
-  readonly onChunk: (transfers: readonly UsdcTransfer[], toBlock: number) => Promise<void>
+  readonly onChunk: (
+    transfers: readonly UsdcTransfer[],
+    range: { readonly fromBlock: number; readonly toBlock: number },
+  ) => Promise<void>
 }): Promise<void> {
   const { reader } = read
   await readLogs({
@@ -59,16 +62,18 @@ export async function readTransferChunks({
     abi: transferEvents,
     isDated: false,
     chunkBlocks: usdcChunkBlocks(reader.name),
-    onChunk: async ({ logs, toBlock }) => await onChunk(transfersOf(reader, logs), toBlock),
+    onChunk: async ({ logs, ...range }) => await onChunk(transfersOf(reader, logs), range),
   })
 }
 
 function transfersOf({ name }: ChainReader, logs: readonly DecodedLog<typeof transferEvents>[]) {
-  return logs.map(({ event: { args }, block, logIndex }) => ({
+  return logs.map(({ event: { args }, block, logIndex, txHash }) => ({
     block,
     logIndex,
+    txHash,
     from: args.from.toLowerCase(),
     to: args.to.toLowerCase(),
+    units: args.value,
     microUsdc: microFromBaseUnits(args.value, chains[name].usdc.decimals),
   }))
 }

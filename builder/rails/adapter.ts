@@ -86,7 +86,7 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>) {
     chains,
     /** Its figures depend on the counters of earlier polls. */
     hasCounters: adapter.counters !== undefined,
-    hasLookUps: lookUps !== undefined,
+    lookUps,
     read,
     measure: async (ctx: AdapterContext): Promise<Measured> => {
       const reading = await read(ctx)

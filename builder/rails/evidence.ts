@@ -5,6 +5,7 @@ import type { ChainReader } from '../../src/chain/reader.ts'
 import { version } from '../../src/contract/version.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { digestOf, pack } from '../../src/core/evidence.ts'
+import type { LookUpReading } from '../../src/core/evidence.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { saveEvidence } from '../../src/db/evidence.ts'
 import type { EvidenceDocument } from '../../src/db/evidence.ts'
@@ -13,8 +14,11 @@ import { deleteRecords } from '../../src/db/records.ts'
 import type { Db, DbTransaction } from '../../src/db/schema.ts'
 import type { Http, HttpAnswer } from '../../src/outbound/http.ts'
 import type { LogFilter } from '../chain/logs.ts'
+import { lookUpStream, transfersKeptMs } from './looked-up.ts'
+import type { LookUpWallets } from './looked-up.ts'
 import { linesOf } from './payout-lines.ts'
 import type { StreamPayouts } from './payout-lines.ts'
+import type { Payout } from './payouts.ts'
 import type { FeedPrice } from './streams.ts'
 import type { Window } from './window.ts'
 
@@ -22,9 +26,12 @@ const rowsKeptMs = 35 * dayMs
 /** Answers are kept as they came if all those of a poll together have at most this length. */
 const maxAnswersLength = 1024 * 1024
 const answersKeptMs = dayMs
+const lookUpsKeptMs = transfersKeptMs + 4 * dayMs
+const maxLookUpLines = 5_000
 
 /** The chunks that no bundle names yet, by their first block or a digest instead of the hour. */
 const stream = 'evidence'
+const lookUpChunks = 'look_up_evidence'
 const storedChunk = z.object({
   input: z.object({ at: z.string() }).catchall(z.json()),
   prices: z.array(z.json()),
@@ -46,15 +53,20 @@ interface ReadChunk {
   readonly remembered?: readonly string[]
 }
 
+type LookUpChunk = Pick<LookUpReading, 'chain' | 'from' | 'head' | 'to'> & {
+  readonly wallets: LookUpWallets
+}
+
 /** Where a list comes from: those of `answers` are kept as long as rows, and a check compares those of `chain` with a node. */
 export type ListSource = 'answers' | 'chain' | 'derived'
 
 export type EvidenceCollector = ReturnType<typeof collectEvidence>
 /** Receives from adapters what they read. */
-export type PollEvidence = Pick<EvidenceCollector, 'addChunk' | 'list' | 'setReading'>
+export type PollEvidence = Pick<EvidenceCollector, 'addChunk' | 'addLookUp' | 'list' | 'setReading'>
 
 export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
   const rowsKeptUntil = isoTime(endMs + rowsKeptMs)
+  const lookUpsKeptUntil = isoTime(endMs + lookUpsKeptMs)
   const documents = new Map<string, EvidenceDocument>()
   const answers: (Pick<HttpAnswer, 'bytes' | 'overridden' | 'sha256' | 'url'> & {
     readonly read_from: string
@@ -75,6 +87,24 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
     const packed = pack(value, (part) => keep(part, until))
     return keep(packed, until)
   }
+  const linesInput = (payouts: StreamPayouts, keptUntil: string, maxLines = Infinity) => {
+    const lines = linesOf(payouts)
+    return {
+      count: lines.length,
+      rows_digest: digestOf(lines.join('\n')),
+      rows: lines.length > maxLines ? null : keepPacked(lines, keptUntil),
+      at: isoTime(endMs),
+    }
+  }
+  /** Blocks that are read again after a failure replace the former reading. */
+  const saverOf = (name: string, hour: number, body: unknown) => {
+    const named = [...documents.values()]
+    return async (tx: DbTransaction): Promise<void> => {
+      await saveEvidence(tx, named)
+      await saveHourlyAggregate(tx, rail, name, { cursor: null, buckets: [{ hour, body }] })
+      for (const { sha256 } of named) documents.delete(sha256)
+    }
+  }
   return {
     /** Reads a list on which the rest of the reading depends. A check compares it, or takes it from the evidence. */
     list: async <List>(
@@ -88,24 +118,22 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
     },
     /** Returns what saves it, so that it is saved together with the cursor. */
     addChunk: ({ source, payouts, prices = [], remembered = [] }: ReadChunk) => {
-      const lines = linesOf(payouts)
       const input = {
         ...placeOf(source, (filters) => keepPacked(filters, rowsKeptUntil)),
-        count: lines.length,
-        rows_digest: digestOf(lines.join('\n')),
-        rows: keepPacked(lines, rowsKeptUntil),
+        ...linesInput(payouts, rowsKeptUntil),
         remembered: remembered.length === 0 ? null : keepPacked(remembered, rowsKeptUntil),
         lists: { ...lists },
-        at: isoTime(endMs),
       }
-      const named = [...documents.values()]
-      return async (tx: DbTransaction): Promise<void> => {
-        await saveEvidence(tx, named)
-        // Blocks that are read again after a failure replace the former reading.
-        const buckets = [{ hour: keyOf(source), body: { input, prices } }]
-        await saveHourlyAggregate(tx, rail, stream, { cursor: null, buckets })
-        for (const { sha256 } of named) documents.delete(sha256)
+      return saverOf(stream, keyOf(source), { input, prices })
+    },
+    /** As `addChunk`, with the transfers that no other reading contains. */
+    addLookUp: ({ wallets, ...place }: LookUpChunk, transfers: readonly Payout[]) => {
+      const reading = {
+        ...place,
+        wallets: keepPacked(wallets, lookUpsKeptUntil),
+        ...linesInput(new Map([[lookUpStream, transfers]]), lookUpsKeptUntil, maxLookUpLines),
       }
+      return saverOf(lookUpChunks, shortKey(`${reading.wallets} ${place.from}`), reading)
     },
     /** Aggregates are kept forever. */
     setReading: (reading: unknown, isAggregate: boolean) => {
@@ -129,7 +157,10 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
       for (const body of texts.values()) keep(body, keptUntil)
       const [last] = await historyOf(tx, rail, { limit: 1 })
       const chunks = await chunksOf(tx, rail)
-      await deleteRecords(tx, 'hourly_aggregates', { rail, stream })
+      const lookUps = await loadHourlyAggregate(tx, rail, lookUpChunks, 0)
+      const readings = lookUps.buckets.map(({ body }) => body)
+      for (const read of [stream, lookUpChunks])
+        await deleteRecords(tx, 'hourly_aggregates', { rail, stream: read })
       const logs = chunks.map(({ input }) => input)
       const bundle = {
         v: 2,
@@ -146,6 +177,7 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
           ...logs,
         ],
         lists,
+        look_ups: readings.length === 0 ? null : keepPacked(readings, lookUpsKeptUntil),
         prices: chunks.flatMap(({ prices }) => prices),
         buckets,
         code: { version },
@@ -177,7 +209,9 @@ function placeOf(source: ReadChunk['source'], keepFilters: (filters: unknown) =>
 }
 
 function keyOf(source: ReadChunk['source']): number {
-  return 'wallet' in source
-    ? parseInt(digestOf(`${source.wallet} ${source.to}`).slice(0, 12), 16)
-    : source.fromBlock
+  return 'wallet' in source ? shortKey(`${source.wallet} ${source.to}`) : source.fromBlock
+}
+
+function shortKey(text: string): number {
+  return parseInt(digestOf(text).slice(0, 12), 16)
 }

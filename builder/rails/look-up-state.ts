@@ -5,16 +5,16 @@ import { dayMs } from '../../src/core/time.ts'
 import type { UsdcTransfer } from '../chain/usdc-transfers.ts'
 import { listedHubs } from './look-up-choice.ts'
 import type { ChosenWallets } from './look-up-choice.ts'
+import { transfersKeptMs } from './looked-up.ts'
 
 /** Requests until the first look-back is complete, and later for the look-backs of a day. */
 const firstRequests = 864
 const dailyRequests = 144
-const lookBackMs = 30 * dayMs
+export const lookBackMs = 30 * dayMs
 /** A request names at most 200 wallets: a chunk of new blocks takes two requests for payers and one for payees. */
 const maxFollowed = { payers: 400, payees: 200 }
 const maxNewWallets = 200
 const testKeptMs = 30 * dayMs
-export const transfersKeptMs = 62 * dayMs
 
 /** All transfers of the wallet since block `from` are read. `seenMs`: when it was last among the chosen wallets. */
 const followed = z.record(z.string(), z.object({ from: z.int(), seenMs: z.number() }))
@@ -38,6 +38,8 @@ export const lookUpCursor = z.object({
     z.string(),
     z.object({
       seenMs: z.number(),
+      /** The head of the test. Absent in tests of older versions. */
+      block: z.int().nullable().default(null),
       contract: z.boolean(),
       ageDays: z.number(),
       recipients: z.number(),

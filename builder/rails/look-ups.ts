@@ -7,32 +7,32 @@ import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import type { Measurement } from '../../src/core/figures.ts'
-import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
-import { addTo, sumFlows } from '../../src/core/rules/flows.ts'
+import type { PaymentFacts } from '../../src/core/rules/facts.ts'
+import { sumFlows } from '../../src/core/rules/flows.ts'
 import { isHub } from '../../src/core/rules/hubs.ts'
-import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
-import type { LogFilter } from '../chain/logs.ts'
+import { hourOf, secondMs } from '../../src/core/time.ts'
 import { readTransferChunks, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
 import { testWallets } from '../chain/wallet-test.ts'
-import { chooseWallets, listedHubs } from './look-up-choice.ts'
-import {
-  beginLookUps,
-  isKnownTransfer,
-  lookUpCursor,
-  nextLookBack,
-  transfersKeptMs,
-} from './look-up-state.ts'
+import type { PollEvidence } from './evidence.ts'
+import { chooseWallets } from './look-up-choice.ts'
+import { beginLookUps, isKnownTransfer, lookUpCursor, nextLookBack } from './look-up-state.ts'
 import type { LookBack, LookUpSide } from './look-up-state.ts'
-import type { PayoutHour } from './payout-hour.ts'
+import {
+  firstPayments,
+  lookUpTimeOf,
+  transferDaysOf,
+  transfersKeptMs,
+  walletFactsOf,
+} from './looked-up.ts'
+import type { LookUpWallets } from './looked-up.ts'
 import type { PayoutStore } from './payout-store.ts'
-import { pairDaysOf } from './rail-facts.ts'
+import type { Payout } from './payouts.ts'
 import { rereadMs } from './read-again.ts'
 import type { Window } from './window.ts'
 
 const testsPerPoll = 40
 /** As many as new payers have in a day: after a long pause the next polls read the rest. */
 const followRequestsPerPoll = 144
-const notTested = { ageDays: null, recipients: null, senders: null, contract: null }
 
 /** The part of a poll that look-ups need. */
 export interface LookUpContext {
@@ -42,6 +42,7 @@ export interface LookUpContext {
   readonly hasNode: (name: EvmChainName) => boolean
   /** Payouts that earlier polls aggregated, and the cursor from which this poll resumes. */
   readonly payouts: PayoutStore
+  readonly evidence: PollEvidence
   /** True when other rails are waiting. A long read of a rail then throws `UnfinishedRead`. */
   readonly isTurnOver: () => boolean
   readonly signal: AbortSignal
@@ -62,15 +63,8 @@ export async function withLookUps(
   }
   const head = Math.max(...logs.map((pointer) => pointer.to_block))
   const { state, transfers, problem } = await lookUp(ctx, chain, facts, head)
-  const hubs = new Set([...listedHubs, ...logs.map(({ contract }) => contract)])
-  const seen = new Set(transfers.flatMap(({ from, to }) => [from, to]))
-  const wallets = [...seen].flatMap((wallet): [string, WalletFacts][] => {
-    const listedHub = hubs.has(wallet)
-    const tested = state.tests[wallet]
-    if (tested === undefined && !listedHub) return []
-    const { ageDays, recipients, senders, contract } = tested ?? notTested
-    return [[wallet, { listedHub, ageDays, recipients, senders, contract }]]
-  })
+  await ctx.evidence.list('wallet_tests', () => state.tests)
+  const wallets = walletFactsOf(transfers, state.tests, evidence)
   const waiting = new Set([...(state.lookBack?.payers ?? []), ...(state.lookBack?.payees ?? [])])
   const read = (side: LookUpSide) =>
     new Set(Object.keys(state[side]).filter((wallet) => !waiting.has(wallet)))
@@ -83,7 +77,7 @@ export async function withLookUps(
   return {
     ...measurement,
     notes: [...notes, ...lookUpNotes],
-    facts: { ...facts, transfers, wallets: new Map(wallets), lookedUp },
+    facts: { ...facts, transfers, wallets, lookedUp },
   }
 }
 
@@ -92,7 +86,6 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   const { endMs } = ctx.window
   const reader = ctx.chain(chain)
   const blockMs = chains[chain].blockSeconds * secondMs
-  const timeOf = (block: number) => endMs - (head - block) * blockMs
   const stream = await ctx.payouts.open('look_ups', hourOf(endMs - transfersKeptMs), lookUpCursor)
   const settled = Math.max(0, head - Math.ceil(rereadMs / blockMs))
   const state = beginLookUps(stream.cursor(), settled, endMs)
@@ -103,21 +96,24 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
       payer === null || microUsdc === null ? [] : [{ from: payer, to: payee, microUsdc }],
     ),
   )
-  const isTestedHub = (wallet: string) =>
-    isHub({ ...notTested, listedHub: false, ...state.tests[wallet] })
+  const isTestedHub = (wallet: string) => {
+    const tested = state.tests[wallet]
+    return tested === undefined ? null : isHub({ listedHub: false, ...tested })
+  }
   const choose = () => chooseWallets(payments, sumFlows(transfers()), isTestedHub)
   let testsLeft = testsPerPoll
 
   /** Saves after each chunk. Ends early when `isEnough` says so. */
   async function readRange(
     { from, to }: { readonly from: number; readonly to: number },
-    filters: readonly LogFilter[],
+    wallets: LookUpWallets,
     isEnough: () => boolean,
-    done: (to: number) => void,
+    done: (to: number, requests: number) => void,
   ): Promise<void> {
     if (isEnough()) return
     // Once, and not by each of the concurrent first requests.
     await reader.requireChain()
+    const filters = transferFilters(chain, wallets)
     await readTransferChunks({
       reader,
       filters,
@@ -125,15 +121,21 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
       toBlock: to,
       signal: ctx.signal,
       isEnough,
-      onChunk: async (found, toBlock) => {
-        const unknown = found.filter((transfer) => !isKnownTransfer(state, transfer))
-        stream.add(
-          unknown.map(({ block, from: payer, to: payee, microUsdc }) => {
-            return { atMs: timeOf(block), block, payer, payee, units: 0n, microUsdc }
-          }),
-        )
-        done(toBlock)
-        await save()
+      onChunk: async (found, { fromBlock, toBlock }) => {
+        const added = found.flatMap((transfer): Payout[] => {
+          if (isKnownTransfer(state, transfer)) return []
+          const { from: payer, to: payee, ...log } = transfer
+          const atMs = lookUpTimeOf(chain, { block: head, atMs: endMs }, log.block)
+          return [{ ...log, atMs, payer, payee }]
+        })
+        stream.add(added)
+        done(toBlock, filters.length)
+        const place = { chain, wallets, from: fromBlock, to: toBlock, head }
+        const saveReading = ctx.evidence.addLookUp(place, added)
+        await ctx.payouts.transaction(async (tx) => {
+          await saveReading(tx)
+          await stream.save(state, tx)
+        })
       },
     })
   }
@@ -143,27 +145,31 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     const [into, outOf] = [Object.keys(state.payers), Object.keys(state.payees)]
     const size = usdcChunkBlocks(chain)
     const to = state.block + Math.floor((settled - state.block) / size) * size
-    const filters = transferFilters(chain, { into, outOf })
     let left = followRequestsPerPoll
     const isEnough = () => left <= 0 || ctx.isTurnOver()
-    await readRange({ from: state.block + 1, to }, filters, isEnough, (doneTo) => {
-      left -= filters.length
-      state.block = doneTo
-    })
+    await readRange(
+      { from: state.block + 1, to },
+      { into, outOf },
+      isEnough,
+      (doneTo, requests) => {
+        left -= requests
+        state.block = doneTo
+      },
+    )
   }
 
   /** Returns false if the requests of the day or of the poll are used up. */
   async function lookBack({ payers: into, payees: outOf, ...range }: LookBack): Promise<boolean> {
-    const read = async (to: number, filters: readonly LogFilter[]) => {
+    const read = async (to: number, wallets: LookUpWallets) => {
       const isEnough = () => state.requests.left <= 0 || ctx.isTurnOver()
-      await readRange({ from: range.next, to }, filters, isEnough, (done) => {
-        state.requests.left -= filters.length
+      await readRange({ from: range.next, to }, wallets, isEnough, (done, requests) => {
+        state.requests.left -= requests
         range.next = done + 1
         state.lookBack = { payers: into, payees: outOf, ...range }
       })
     }
-    await read(Math.min(range.payeesFirst - 1, range.last), transferFilters(chain, { into }))
-    await read(range.last, transferFilters(chain, { into, outOf }))
+    await read(Math.min(range.payeesFirst - 1, range.last), { into, outOf: [] })
+    await read(range.last, { into, outOf })
     if (range.next <= range.last) return false
     for (const wallet of into) state.payers[wallet] = { from: range.first, seenMs: endMs }
     for (const wallet of outOf) state.payees[wallet] = { from: range.payeesFirst, seenMs: endMs }
@@ -176,17 +182,12 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     const untested = choose().toTest.filter((wallet) => !(wallet in state.tests))
     const tested = await testWallets(reader, untested.slice(0, testsLeft), head)
     testsLeft -= tested.size
-    for (const [wallet, test] of tested) state.tests[wallet] = { seenMs: endMs, ...test }
+    for (const [wallet, test] of tested)
+      state.tests[wallet] = { seenMs: endMs, block: head, ...test }
     await save()
   }
 
-  const firstMs = new Map<string, number>()
-  for (const { day, payer, payee } of facts.pairs) {
-    for (const wallet of [payer ?? payee, payee]) {
-      firstMs.set(wallet, Math.min(firstMs.get(wallet) ?? Infinity, day * dayMs))
-    }
-  }
-  const firstMsOf = (wallet: string) => firstMs.get(wallet) ?? ctx.window.start30dMs
+  const firstMsOf = firstPayments(facts)
   const blockAt = (timeMs: number) => Math.max(0, head - Math.ceil((endMs - timeMs) / blockMs))
   let problem: string | null = null
   try {
@@ -203,28 +204,4 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     problem = error.message
   }
   return { state, transfers: transfers(), problem }
-}
-
-/**
- * Excludes the kept payments of the rail, which may be transfers between the same wallets. Its payments before the window are no
- * longer known: money that a payee received then counts as income instead of funding, up to what it has earned since.
- */
-function transferDaysOf(hours: readonly PayoutHour[], facts: PaymentFacts): readonly TransferDay[] {
-  const paid = new Map(facts.pairs.map((pair) => [`${pair.day} ${pair.payer} ${pair.payee}`, pair]))
-  const earned = new Map<string, number>()
-  for (const { payee, microUsdc } of facts.pairs) addTo(earned, payee, microUsdc ?? 0)
-  // The window begins within this day.
-  const firstDay = Math.floor(facts.endMs / dayMs) - 30
-  const days = pairDaysOf(hours)
-  const receivedBefore = new Map<string, number>()
-  for (const { day, payee, microUsdc } of days) {
-    if (day <= firstDay) addTo(receivedBefore, payee, microUsdc ?? 0)
-  }
-  return days.flatMap(({ day, payer: from, payee: to, ...sums }) => {
-    const payments = paid.get(`${day} ${from} ${to}`)
-    const count = Math.max(1, sums.count - (payments?.count ?? 0))
-    const microUsdc = (sums.microUsdc ?? 0) - (payments?.microUsdc ?? 0)
-    const isIncome = day <= firstDay && (receivedBefore.get(to) ?? 0) <= (earned.get(to) ?? 0)
-    return from === null || microUsdc <= 0 || isIncome ? [] : [{ day, from, to, count, microUsdc }]
-  })
 }

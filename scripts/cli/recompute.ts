@@ -10,7 +10,7 @@ import { UsageError } from './input.ts'
 import { pollInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { compareWithChain } from './recompute/chain.ts'
-import { NotKept, createEvidenceReader } from './recompute/evidence.ts'
+import { NotKept, createEvidenceReader, publishedLookUps } from './recompute/evidence.ts'
 import type { Bundles, PublishedPoll } from './recompute/evidence.ts'
 import { compareFigures, compareRail } from './recompute/figures.ts'
 import { replay } from './recompute/replay.ts'
@@ -64,9 +64,10 @@ export const recompute: Command = {
         const bundles: Bundles = [bundle, ...(await evidence.bundlesBefore(bundle, sinceMs))]
         compareOrder(bundles, polls, report)
         const reading = await evidence.value(bundle.buckets)
-        const recomputation = { adapter, poll, bundles, evidence, report, session }
+        const lookUps = await publishedLookUps(bundles, evidence)
+        const recomputation = { adapter, poll, bundles, evidence, report, session, lookUps }
         await replay(recomputation, reading)
-        await compareFigures(recomputation, reading)
+        compareFigures(recomputation, reading)
         if (poll === polls[0]) await compareRail(recomputation)
         await compareInputs(recomputation, { rpc, all: input.flag('all') })
       } catch (error) {
@@ -130,6 +131,9 @@ async function compareInputs(
   if (adapter.chains.includes('solana'))
     report.open('chain', 'the lines are not compared with the chain: Solana is not read again')
   else if (rpc === undefined)
-    report.open('chain', 'the lines and prices are not compared with the chain: use --rpc')
+    report.open(
+      'chain',
+      'the lines, prices and tests of wallets are not compared with the chain: use --rpc',
+    )
   else await compareWithChain(recomputation, { rpc, all })
 }

@@ -42,6 +42,22 @@ const price = z.object({
   latest: z.boolean().optional(),
 })
 
+/** Which transfers look-ups read: those into and out of these wallets in some blocks. */
+export const lookUpReading = z.object({
+  chain: z.string(),
+  wallets: digest,
+  from: z.int(),
+  to: z.int(),
+  /** The head at the time `at`, from which the times of the lines follow. */
+  head: z.int(),
+  count: z.int(),
+  rows_digest: digest,
+  /** Null if there were too many. */
+  rows: digest.nullable(),
+  at: z.string(),
+})
+
+export type LookUpReading = z.infer<typeof lookUpReading>
 export type BlockInput = z.infer<typeof blockInput>
 /** What a poll read from a chain: blocks, or transactions of a Solana wallet. */
 export type LogInput = z.infer<typeof logInput>
@@ -66,6 +82,7 @@ export const checkedBundle = z.looseObject({
   previous: digest.nullable(),
   inputs: z.array(z.union([logInput, answerInput])),
   lists,
+  look_ups: digest.nullish(),
   prices: z.array(price),
   buckets: digest.nullable(),
   figures: z.record(z.string(), z.number().nullable()).nullable(),

@@ -64,10 +64,6 @@ const chainOptions = (rail: string): readonly string[] => {
 function openOf(rail: string): string {
   if (rail === 'x402_solana')
     return 'open  chain: the lines are not compared with the chain: Solana is not read again'
-  if (rail.startsWith('x402') || rail === 'mpp' || rail === 'virtuals_acp')
-    return rail === 'x402_bazaar'
-      ? ''
-      : 'open  look-ups: taken as published: funders and collectors have no lines'
   return ''
 }
 

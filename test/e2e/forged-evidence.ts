@@ -19,6 +19,7 @@ import type { Ledger } from './ledger.ts'
 export const json = z.record(z.string(), z.json())
 export type Json = z.infer<typeof json>
 export type Put = (body: unknown) => string
+type EditLines = (lines: string[]) => string[]
 export const text = (value: unknown): string => z.string().parse(value)
 export const sha256 = (body: string): string => createHash('sha256').update(body).digest('hex')
 const documentPath = (digest: unknown) => `/evidence/${text(digest)}.json`
@@ -61,6 +62,13 @@ export function createForger(ledgerOf: () => Ledger) {
     return files
   }
 
+  function withLines(input: Json, put: Put, edit: EditLines): Json {
+    const lines = edit(z.array(z.string()).parse(JSON.parse(fileOf(documentPath(input['rows'])))))
+    const sorted = lines.toSorted()
+    const rows_digest = sha256(sorted.join('\n'))
+    return { ...input, rows: put(sorted), count: lines.length, rows_digest }
+  }
+
   return {
     fileOf,
     historyOf,
@@ -76,19 +84,18 @@ export function createForger(ledgerOf: () => Ledger) {
     edited: (digest: unknown, put: Put, edit: (body: string) => string): string =>
       put(JSON.parse(edit(fileOf(documentPath(digest))))),
     /** Changes the lines of all chunks. */
-    editLines: (bundle: Json, put: Put, edit: (lines: string[]) => string[]): void => {
+    editLines: (bundle: Json, put: Put, edit: EditLines): void => {
       bundle['inputs'] = z
         .array(json)
         .parse(bundle['inputs'])
-        .map((input) => {
-          if (input['rows_digest'] === undefined) return input
-          const lines = edit(
-            z.array(z.string()).parse(JSON.parse(fileOf(documentPath(input['rows'])))),
-          )
-          const sorted = lines.toSorted()
-          const rows_digest = sha256(sorted.join('\n'))
-          return { ...input, rows: put(sorted), count: lines.length, rows_digest }
-        })
+        .map((input) => (input['rows_digest'] === undefined ? input : withLines(input, put, edit)))
+    },
+    /** Changes the lines of all look-ups that have some. */
+    editLookUps: (bundle: Json, put: Put, edit: EditLines): void => {
+      const readings = z.array(json).parse(JSON.parse(fileOf(documentPath(bundle['look_ups']))))
+      bundle['look_ups'] = put(
+        readings.map((one) => (one['count'] === 0 ? one : withLines(one, put, edit))),
+      )
     },
   }
 }

@@ -53,6 +53,8 @@ export async function startRecordedSources(): Promise<RecordedSources> {
     nodes.set(chain, anvil)
     await scripts[chain](anvil)
   }
+  // Look-ups end half an hour before the head, counted in blocks of two seconds.
+  await nodes.get('base')?.settle(1000, firstPollMs - hourMs)
   const settle = async (atMs: number) => {
     for (const [chain, anvil] of nodes) await anvil.settle(chains[chain].settleBlocks + 1, atMs)
   }
@@ -112,6 +114,7 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
     await anvil.block(daysAgo(35), paid(buyer(1), apiOne, 500), [claimAccepted(1, 1, '9')])
     await anvil.block(
       daysAgo(20),
+      funded(buyer(2), 300),
       paid(buyer(1), apiOne, 150),
       paid(buyer(2), apiOne, 200),
       opened(buyer(5), apiOne),
@@ -188,6 +191,7 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const apiOne = wallet(11)
 const apiTwo = wallet(12)
+const funder = wallet(6)
 const buyer = (number: number): Address => wallet(number)
 
 const sellers = {
@@ -216,6 +220,14 @@ function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedL
     logOf(usdc, usdcEvents, 'Transfer', { from, to, value }),
   ]
 }
+
+const funded = (to: Address, usdcCents: number): readonly ScriptedLog[] => [
+  logOf(usdc, usdcEvents, 'Transfer', {
+    from: funder,
+    to,
+    value: BigInt(usdcCents) * 10_000n,
+  }),
+]
 
 const channelId = word(1)
 /** A channel of x402 batch settlement, and the deposit of its payer. */

@@ -16,7 +16,7 @@ allowSlowTests('polls every rail twice')
 const program = useProgram()
 let sources: RecordedSources
 let ledger: Ledger
-const { fileOf, forge, serve, edited, editLines } = createForger(() => ledger)
+const { fileOf, forge, serve, edited, editLines, editLookUps } = createForger(() => ledger)
 
 beforeAll(async () => {
   sources = await startRecordedSources()
@@ -79,6 +79,22 @@ const priceTimes10 = (bundle: Json, put: Put) => {
   amountsTimes10(bundle, put)
 }
 
+/** USDC that one wallet sent to a payer of x402 on Base. */
+const funding = '3000000'
+const lookedUp = (bundle: Json, put: Put, edit: (body: string) => string) =>
+  list(bundle, 'looked_up', put, edit)
+/** In the lines, and in the transfers that follow from them. */
+const fundingTimes10 = (bundle: Json, put: Put) => {
+  lookedUp(bundle, put, (body) => body.replace(`"microUsdc":${funding}`, `"microUsdc":${funding}0`))
+  editLookUps(bundle, put, (lines) => lines.map((line) => line.replaceAll(funding, `${funding}0`)))
+}
+const sourceIsHub = (bundle: Json, put: Put) => {
+  const edit = (body: string) =>
+    body.replaceAll(/"ageDays":0,"recipients":0/g, '"ageDays":91,"recipients":300')
+  lookedUp(bundle, put, edit)
+  list(bundle, 'wallet_tests', put, edit)
+}
+
 type Tampering = readonly [
   what: string,
   rail: string,
@@ -105,7 +121,7 @@ const tamperings: readonly Tampering[] = [
     'the price of ETH × 10, with amounts that fit',
     'poidh',
     priceTimes10,
-    /open {2}chain: the lines and prices are not compared with the chain: use --rpc/,
+    /open {2}chain: the lines, prices and tests of wallets are not compared with the chain: use --rpc/,
     { first: true },
   ],
   [
@@ -221,7 +237,7 @@ const tamperings: readonly Tampering[] = [
     /BAD {3}rail: published activity, recomputed payments/,
   ],
   [
-    'no looked-up transfers',
+    'no look-ups',
     'x402',
     (bundle, put) => {
       const lists = json.parse(bundle['lists'])
@@ -232,7 +248,122 @@ const tamperings: readonly Tampering[] = [
       }
       bundle['lists'] = { ...lists, looked_up: put(none) }
     },
-    /open {2}look-ups: taken as published/,
+    /BAD {3}looked-up transfers: published nothing, recomputed day \d+: 0x\w+ 0x\w+: 1 transfers/,
+  ],
+  [
+    'a looked-up amount × 10',
+    'x402',
+    (bundle, put) =>
+      lookedUp(bundle, put, (body) =>
+        body.replace(`"microUsdc":${funding}`, `"microUsdc":${funding}0`),
+      ),
+    /BAD {3}looked-up transfers: published .* of 30000000 micro-USDC, recomputed .* of 3000000 /,
+  ],
+  [
+    'a looked-up amount × 10, also in the lines without the units',
+    'x402',
+    (bundle, put) =>
+      editLookUps(bundle, put, (lines) =>
+        lines.map((line) => line.replace(new RegExp(`${funding}$`), `${funding}0`)),
+      ),
+    /BAD {3}look-ups: \d+,\d+,0x\w+,.*,3000000,,look_up,\d+,30000000: does not follow from its/,
+    { first: true },
+  ],
+  [
+    'a looked-up amount × 10, also in the lines',
+    'x402',
+    fundingTimes10,
+    /^open {2}chain: the lines, prices and tests of wallets are not compared with the chain: use --rpc$/,
+    { first: true },
+  ],
+  [
+    'a looked-up amount × 10, also in the lines, compared with the node',
+    'x402',
+    fundingTimes10,
+    /BAD {3}look-ups of the blocks \d+ to \d+: published .*,30000000, recomputed .*,3000000$/m,
+    { first: true, rpc: true },
+  ],
+  [
+    'an invented look-up, compared with the node',
+    'x402',
+    (bundle, put) =>
+      editLookUps(bundle, put, ([line = '', ...lines]) => {
+        const invented = line
+          .split(',')
+          .with(1, '99')
+          .with(3, `0x${'9'.repeat(40)}`)
+        return [line, ...lines, invented.join(',')]
+      }),
+    /BAD {3}look-ups of the blocks \d+ to \d+: published \d+,99,0x\w+,0x9{40},/,
+    { first: true, rpc: true },
+  ],
+  [
+    'a look-up that was left out, compared with the node',
+    'x402',
+    (bundle, put) => {
+      lookedUp(bundle, put, (body) =>
+        body.replace(new RegExp(`\\{[^{}]*"microUsdc":${funding}\\},?`), ''),
+      )
+      editLookUps(bundle, put, (lines) => lines.filter((line) => !line.endsWith(`,${funding}`)))
+    },
+    /BAD {3}look-ups of the blocks \d+ to \d+: published .*, recomputed \d+,\d+,0x\w+,.*,3000000$/m,
+    { first: true, rpc: true },
+  ],
+  [
+    'a look-up in two readings',
+    'x402',
+    (bundle, put) => editLookUps(bundle, put, ([line = '', ...lines]) => [line, line, ...lines]),
+    /BAD {3}look-ups: \d+,.*: two readings contain it/,
+    { first: true },
+  ],
+  [
+    'no readings of look-ups',
+    'x402',
+    (bundle) => {
+      bundle['look_ups'] = null
+    },
+    /BAD {3}look-ups: the transfers of 0x\w+ were not all read/,
+    { first: true },
+  ],
+  [
+    'look-ups without lines',
+    'x402',
+    (bundle, put) => {
+      const body = fileOf(`/evidence/${text(bundle['look_ups'])}.json`)
+      bundle['look_ups'] = put(JSON.parse(body.replaceAll(/"rows":"\w+"/g, '"rows":null')))
+    },
+    /open {2}look-ups: taken as published: the lines of 0 polls and \d+ readings are not published/,
+    { first: true },
+  ],
+  [
+    'payers that do not count as looked up',
+    'x402',
+    (bundle, put) =>
+      lookedUp(bundle, put, (body) =>
+        body.replace(/"payers":\{"\$set":\[[^\]]*\]/, '"payers":{"$set":[]'),
+      ),
+    /BAD {3}look-ups: the transfers of 0x\w+ were read, but it does not count/,
+    { first: true },
+  ],
+  [
+    'a source of funds that is a hub, against its test',
+    'x402',
+    (bundle, put) =>
+      lookedUp(bundle, put, (body) => body.replaceAll('"listedHub":false', '"listedHub":true')),
+    /BAD {3}looked-up wallets: published "listedHub": true,?, recomputed "listedHub": false/,
+  ],
+  [
+    'a source of funds that is a hub by a changed test',
+    'x402',
+    sourceIsHub,
+    /^open {2}chain: the lines, prices and tests of wallets are not compared with the chain: use --rpc$/,
+  ],
+  [
+    'a source of funds that is a hub by a changed test, compared with the node',
+    'x402',
+    sourceIsHub,
+    /BAD {3}test of 0x\w+: published wallet of 91 days, 200 recipients, \d+ senders, recomputed wallet of 0 days, 0 /,
+    { rpc: true },
   ],
   [
     'an invented payer, in a reading dated two days back',

@@ -232,7 +232,7 @@ function adapter(rail: string, machine: Machine, process: Process, chance: Chanc
     hosts: [],
     chains: [],
     hasCounters: false,
-    hasLookUps: false,
+    lookUps: undefined,
     read: () => Promise.reject(new Error('not used')),
     recompute: () => {
       throw new Error('not used')

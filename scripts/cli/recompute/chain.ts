@@ -14,9 +14,9 @@ import type { BlockInput, Bundle, PriceInput } from '../../../src/core/evidence.
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { UsageError } from '../input.ts'
 import type { Session } from '../session.ts'
-import { NotKept, readingsOf } from './evidence.ts'
+import { NotKept, publishedLines, readingsOf } from './evidence.ts'
 import type { Bundles } from './evidence.ts'
-import { publishedLines } from './hours.ts'
+import { readLookUpsAgain } from './look-ups-again.ts'
 import { readAgain } from './read-again.ts'
 import { programOf } from './report.ts'
 import type { Recomputation, Report } from './report.ts'
@@ -47,7 +47,8 @@ export async function compareWithChain(
   const others = readings.length - ofProgram.length
   if (others > 0)
     report.open('chain', `${others} readings of other versions of the rule are not compared`)
-  const chosen = all ? ofProgram : sample(ofProgram, session)
+  const choose = <One>(from: readonly One[]) => (all ? from : sample(from, session))
+  const chosen = choose(ofProgram)
   report.note('chain', `${chosen.length} of ${readings.length} readings are compared with the node`)
   const [newest] = joined(readings.map(({ input }) => rangeOf(input)))
   if (newest !== undefined) {
@@ -66,6 +67,7 @@ export async function compareWithChain(
       report.open(nameOf(reading), error.message)
     }
   }
+  await readLookUpsAgain(recomputation, reader, choose)
 }
 
 const nameOf = ({ input: { from, to } }: Reading) =>

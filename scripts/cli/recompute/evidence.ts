@@ -1,6 +1,9 @@
 /** The published evidence of a rail. Every document is compared with its SHA-256. */
-import type { z } from 'zod'
+import { z } from 'zod'
 
+import { lookUpCursor } from '../../../builder/rails/look-up-state.ts'
+import { transfersKeptMs } from '../../../builder/rails/looked-up.ts'
+import type { LookUpWallets } from '../../../builder/rails/looked-up.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { LedgerClient } from '../../../src/client/client.ts'
 import { LedgerError, UnexpectedAnswerError } from '../../../src/client/errors.ts'
@@ -10,10 +13,13 @@ import {
   digestOf,
   evidencePath,
   isLogInput,
+  lookUpReading,
   partsOf,
   unpack,
 } from '../../../src/core/evidence.ts'
-import type { Bundle, LogInput } from '../../../src/core/evidence.ts'
+import type { Bundle, LogInput, LookUpReading } from '../../../src/core/evidence.ts'
+import type { PaymentFacts } from '../../../src/core/rules/facts.ts'
+import { hourMs } from '../../../src/core/time.ts'
 
 export type PublishedPoll = z.infer<typeof railHistory>['polls'][number]
 
@@ -113,4 +119,46 @@ export function readingsOf(bundles: Bundles): readonly PublishedReading[] {
       .toReversed()
       .map((input) => ({ input, bundle })),
   )
+}
+
+/** Null if they are not published. */
+export async function publishedLines(
+  { rows }: Pick<LogInput, 'rows'>,
+  evidence: EvidenceReader,
+): Promise<readonly string[] | null> {
+  const lines = rows === null ? null : await evidence.ifPublished(evidence.value(rows))
+  return lines === null ? null : z.array(z.string()).parse(lines)
+}
+
+type LookedUp = Pick<PaymentFacts, 'lookedUp' | 'transfers' | 'wallets'>
+const texts = z.array(z.string())
+const readWallets = z.object({ into: texts, outOf: texts })
+
+export type LookUps = Awaited<ReturnType<typeof publishedLookUps>>
+export type PublishedLookUp = LookUps['readings'][number]
+
+/** What the poll says, and the readings of all polls whose transfers it knows. */
+export async function publishedLookUps([bundle, ...others]: Bundles, evidence: EvidenceReader) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the poll packed it
+  const list = (await evidence.value(bundle.lists['looked_up'])) as LookedUp | undefined
+  const stored = (await evidence.value(bundle.lists['wallet_tests'])) ?? {}
+  const sinceMs = Date.parse(bundle.at) - transfersKeptMs - hourMs
+  const isUsed = (list?.lookedUp ?? null) !== null
+  const earlier = isUsed ? await evidence.bundlesBefore(others.at(-1) ?? bundle, sinceMs) : []
+  const bundles = [bundle, ...others, ...earlier].filter(({ at }) => Date.parse(at) >= sinceMs)
+  const readings: (Omit<LookUpReading, 'wallets'> & {
+    readonly wallets: LookUpWallets
+    /** Null if they are not published. */
+    readonly lines: readonly string[] | null
+  })[] = []
+  let unread = 0
+  for (const { look_ups } of isUsed ? bundles : []) {
+    const found = await evidence.ifPublished(evidence.value(look_ups))
+    if (look_ups === undefined || (look_ups !== null && found === null)) unread += 1
+    for (const one of z.array(lookUpReading).parse(found ?? [])) {
+      const wallets = readWallets.parse(await evidence.list(one.wallets))
+      readings.push({ ...one, wallets, lines: await publishedLines(one, evidence) })
+    }
+  }
+  return { list, tests: lookUpCursor.shape.tests.parse(stored), readings, unread }
 }

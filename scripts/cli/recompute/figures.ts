@@ -1,6 +1,4 @@
 /** Compares figures, status and flags with what the rules say about the reading. */
-import { z } from 'zod'
-
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { railStatus } from '../../../src/contract/schemas/rail.ts'
 import { prettySorted } from '../../../src/core/canonical-json.ts'
@@ -10,21 +8,17 @@ import { railFlagKinds } from '../../../src/core/flags/index.ts'
 import { decidePoll, flagsOf, stateFromAudit } from '../../../src/core/rail-poll.ts'
 import type { RailState } from '../../../src/core/rail-poll.ts'
 import type { Bundles } from './evidence.ts'
+import { compareLookUps } from './look-ups.ts'
 import type { Recomputation, Report } from './report.ts'
 
-export async function compareFigures(
-  { adapter, bundles, poll, evidence, report }: Recomputation,
-  reading: unknown,
-): Promise<void> {
+export function compareFigures(recomputation: Recomputation, reading: unknown): void {
+  const { adapter, bundles, poll, report } = recomputation
   const [bundle] = bundles
-  const { figures, removed, counters, status, undecidedSinceMs, flags, lists, basis } = bundle
+  const { figures, removed, counters, status, undecidedSinceMs, flags, basis } = bundle
   const window = windowEndingAt(Date.parse(bundle.at))
-  const lookedUp = z.looseObject({}).parse((await evidence.value(lists['looked_up'])) ?? {})
+  const { measurement } = adapter.recompute(reading, {}, window)
+  const lookedUp = compareLookUps(recomputation, measurement)
   const found = adapter.recompute(reading, lookedUp, window)
-  if (adapter.hasLookUps && found.measurement.facts !== undefined) {
-    const isLookedUp = found.measurement.facts.lookedUp !== null
-    reportLookUps(lists['looked_up'] !== undefined, isLookedUp, report)
-  }
   const facts = { displayName: '', basis, startedAtMs: window.endMs, durationMs: 0, pollEveryMs: 0 }
   const outcome = { kind: 'good', measurement: found.measurement } as const
   const decided = decidePoll(formerState(bundles, report), outcome, facts)
@@ -45,13 +39,6 @@ export async function compareFigures(
     figureNames.map((name) => `${name}: ${poll[name]}`),
     figureNames.map((name) => `${name}: ${publicFigure(recomputed, name)}`),
   )
-}
-
-function reportLookUps(hasList: boolean, isLookedUp: boolean, report: Report): void {
-  if (!hasList) report.check('look-ups', false, 'the poll has no list of them')
-  else if (isLookedUp)
-    report.open('look-ups', 'taken as published: funders and collectors have no lines')
-  else report.note('look-ups', 'funders were not looked up')
 }
 
 /** The state before the poll follows from the last successful poll before it; without one, the rail was never judged. */

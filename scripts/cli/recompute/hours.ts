@@ -9,8 +9,7 @@ import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { Window } from '../../../builder/rails/window.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { digestOf } from '../../../src/core/evidence.ts'
-import type { LogInput } from '../../../src/core/evidence.ts'
-import { readingsOf } from './evidence.ts'
+import { publishedLines, readingsOf } from './evidence.ts'
 import type { Bundles, EvidenceReader, PublishedReading } from './evidence.ts'
 import type { Recomputation, Report } from './report.ts'
 
@@ -109,13 +108,4 @@ function linesWithin(
   { start30dMs, endMs }: Window,
 ): readonly string[] {
   return [...hourLines(hoursWithin(buckets, start30dMs, endMs)), `last payout ${lastPayoutAtMs}`]
-}
-
-/** Null if they are not published. */
-export async function publishedLines(
-  { rows }: LogInput,
-  evidence: EvidenceReader,
-): Promise<readonly string[] | null> {
-  const lines = rows === null ? null : await evidence.ifPublished(evidence.value(rows))
-  return lines === null ? null : z.array(z.string()).parse(lines)
 }

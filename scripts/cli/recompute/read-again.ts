@@ -40,6 +40,7 @@ export async function readAgain(
         remembered.push(...keys)
         return async () => await Promise.resolve()
       },
+      addLookUp: refuse,
       setReading: () => undefined,
     },
     hasNode: () => true,

@@ -43,6 +43,7 @@ export async function replay(recomputation: Recomputation, published: unknown): 
         return stored as List
       },
       addChunk: refuse,
+      addLookUp: refuse,
       setReading: refuse,
     },
     fromLines: async <Stream extends string>(streams: StreamValues<Stream>) => {

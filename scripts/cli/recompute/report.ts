@@ -4,7 +4,7 @@ import type { Check } from '../../../src/core/check.ts'
 import { firstDifference } from '../../../src/core/evidence.ts'
 import type { Bundle } from '../../../src/core/evidence.ts'
 import type { Session } from '../session.ts'
-import type { Bundles, EvidenceReader, PublishedPoll } from './evidence.ts'
+import type { Bundles, EvidenceReader, LookUps, PublishedPoll } from './evidence.ts'
 
 /** A check, or what this run cannot check. */
 type ReportLine = Check & { readonly label?: 'open' | 'note' }
@@ -21,6 +21,7 @@ export interface Recomputation {
   readonly poll: PublishedPoll
   readonly bundles: Bundles
   readonly evidence: EvidenceReader
+  readonly lookUps: LookUps
   readonly report: Report
   readonly session: Session
 }

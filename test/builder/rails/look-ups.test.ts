@@ -6,18 +6,28 @@ import { join } from 'node:path'
 import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 
+import { collectEvidence } from '../../../builder/rails/evidence.ts'
 import { withLookUps } from '../../../builder/rails/look-ups.ts'
 import { factsOf } from '../../../builder/rails/rail-facts.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
+import { x402 } from '../../../builder/rails/x402.ts'
+import { createEvidenceReader, publishedLookUps } from '../../../scripts/cli/recompute/evidence.ts'
+import { compareLookUps } from '../../../scripts/cli/recompute/look-ups.ts'
+import { createReport } from '../../../scripts/cli/recompute/report.ts'
+import { createClient } from '../../../src/client/client.ts'
+import { lookUpReading } from '../../../src/core/evidence.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Measurement } from '../../../src/core/figures.ts'
-import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
+import { dayMs, hourMs, isoTime, secondMs } from '../../../src/core/time.ts'
+import { findEvidence } from '../../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { otherConnection, tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { sleepingClock, startFakeNode } from '../../support/fake-node.ts'
 import type { FakeNode } from '../../support/fake-node.ts'
-import { railContext } from '../../support/rail-context.ts'
+import { serveDuringTest } from '../../support/local-server.ts'
+import { quickRequests, railContext } from '../../support/rail-context.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
@@ -122,10 +132,13 @@ async function lookUpAt(
     hasNode = true,
   }: { from?: readonly Payment[]; isTurnOver?: () => boolean; hasNode?: boolean } = {},
 ) {
-  const ctx = railContext({ rail: 'x402', endMs: atMs, database, rpcUrl: node.url, hasNode })
+  const collector = collectEvidence('x402', windowEndingAt(atMs))
+  const rail = railContext({ rail: 'x402', endMs: atMs, database, rpcUrl: node.url, hasNode })
+  const ctx = { ...rail, evidence: collector }
+  const { evidence } = ctx
   const { facts, notes } = await withLookUps({ ...ctx, isTurnOver }, 'base', measured(atMs, from))
   if (facts === undefined) throw new Error('no facts')
-  return { ...facts, note: notes.join(' ') }
+  return { ...facts, evidence, note: notes.join(' ') }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'ledger-look-ups-'))
@@ -220,6 +233,31 @@ test('income before the window does not count as funding of a worker who buys', 
   expect(found.filter(({ to }) => to === worker)).toEqual([])
 })
 
+test('what the polls of nine days know follows from the lines of their look-ups', async () => {
+  for (const days of [9, 7.5, 1]) {
+    const from = payments.filter(({ daysAgo }) => daysAgo > days)
+    await lookUpAt(endMs - days * dayMs, { from })
+  }
+  const { evidence, transfers: derived, wallets, lookedUp } = await lookUpAt(endMs)
+  expect(lookedUp?.payers.size).toBeGreaterThan(50)
+  const found = { transfers: derived, wallets, lookedUp }
+  await evidence.list('looked_up', () => found)
+  const poll = { at: isoTime(endMs), outcome: 'ok', rule: '', figures: null, counters: {} }
+  const judged = { basis: 'payments', former: null, status: 'paying' }
+  const sha256 = await database.write(async (tx) => evidence.save(tx, { ...poll, ...judged }))
+  const url = await serveDuringTest((request, response) => {
+    const name = request.url?.match(/[0-9a-f]{64}/)?.[0] ?? ''
+    void findEvidence(database.reader, name).then((body) => response.end(body))
+  })
+  const client = createClient({ baseUrl: url, serviceName: 'x', ...quickRequests() })
+  const reader = createEvidenceReader(client.call)
+  const report = createReport(false)
+  const lookUps = await publishedLookUps([await reader.bundle(sha256)], reader)
+  const recomputation = { adapter: x402, lookUps, report }
+  expect(compareLookUps(recomputation, measured(endMs, payments))).toEqual(found)
+  expect(report.findings.filter(({ good }) => !good)).toEqual([])
+})
+
 test('later polls read the new blocks in whole chunks: at most 15 requests a day', async () => {
   await afterFirstPoll()
   const before = methods().all
@@ -267,6 +305,29 @@ test('look-backs of new payers make at most 144 requests a day', async () => {
   expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
   const next = await lookUpAt(endMs + 48 * hourMs, { from })
   expect(next.lookedUp?.payers.size).toBe(payers.length + funders.length + 10)
+})
+
+test.each([
+  [5000, true],
+  [5001, false],
+])('of a look-up with %d transfers, the lines are published: %s', async (count, isPublished) => {
+  const evidence = collectEvidence('x402', windowEndingAt(endMs))
+  const found = of(1, 1).flatMap((payer) =>
+    Array.from({ length: count }, (_, logIndex) => {
+      return { atMs: endMs, block: 1, logIndex, payer, payee: stranger, units: 1n, microUsdc: 1 }
+    }),
+  )
+  const wallets = { into: [stranger], outOf: [] }
+  await database.write(
+    evidence.addLookUp({ chain: 'base', wallets, from: 1, to: 1, head: 1 }, found),
+  )
+  const bundle = await database.write(async (tx) => await evidence.save(tx, {}))
+  const load = async (sha256: string) =>
+    z.unknown().parse(JSON.parse((await findEvidence(database.reader, sha256)) ?? 'null'))
+  const { look_ups } = z.object({ look_ups: z.string() }).parse(await load(bundle))
+  const [reading] = z.array(lookUpReading).parse(await load(look_ups))
+  expect(reading?.count).toBe(count)
+  expect(reading?.rows !== null).toBe(isPublished)
 })
 
 test('a wallet with more transfers in a sample than a node lists is a hub', async () => {
