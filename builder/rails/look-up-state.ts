@@ -16,8 +16,14 @@ const maxFollowed = { payers: 400, payees: 200 }
 const maxNewWallets = 200
 const testKeptMs = 30 * dayMs
 
-/** All transfers of the wallet since block `from` are read. `seenMs`: when it was last among the chosen wallets. */
-const followed = z.record(z.string(), z.object({ from: z.int(), seenMs: z.number() }))
+/**
+ * All transfers of the wallet since block `from` are read, up to `to` if it is no longer followed. `seenMs`: when it was last
+ * among the chosen wallets.
+ */
+const followed = z.record(
+  z.string(),
+  z.object({ from: z.int(), to: z.int().optional(), seenMs: z.number() }),
+)
 export const lookUpCursor = z.object({
   /** The followed wallets are read up to this block. */
   block: z.int(),
@@ -65,10 +71,40 @@ export function beginLookUps(stored: LookUpState | null, head: number, endMs: nu
   const left = day === requests.day ? requests.left : Math.max(unused, dailyRequests)
   return {
     ...stored,
-    payers: seenSince(stored.payers, endMs - transfersKeptMs),
-    payees: seenSince(stored.payees, endMs - transfersKeptMs),
+    payers: followedSince(stored, 'payers', endMs),
+    payees: followedSince(stored, 'payees', endMs),
     tests: seenSince(stored.tests, endMs - testKeptMs),
     requests: { day, left },
+  }
+}
+
+/** A wallet that is no longer followed is known as long as its transfers are kept: it may be chosen again. */
+function followedSince({ block: to, ...state }: LookUpState, side: LookUpSide, endMs: number) {
+  const known = Object.entries(seenSince(state[side], endMs - 2 * transfersKeptMs))
+  const isFollowed = (seenMs: number) => seenMs > endMs - transfersKeptMs
+  return Object.fromEntries(
+    known.map(([wallet, one]) => [wallet, isFollowed(one.seenMs) ? one : { to, ...one }]),
+  )
+}
+
+/** Wallets whose new transfers are read. */
+export function followedOf({ lookBack, ...state }: LookUpState, side: LookUpSide): string[] {
+  const isFollowed = (wallet: string) =>
+    state[side][wallet]?.to === undefined || lookBack?.[side].includes(wallet) === true
+  return Object.keys(state[side]).filter(isFollowed)
+}
+
+/** The wallets of a complete look-back are read from `first` on, or from where they were read before. */
+export function finishLookBack(
+  state: LookUpState,
+  side: LookUpSide,
+  wallets: readonly string[],
+  first: number,
+  seenMs: number,
+): void {
+  for (const wallet of wallets) {
+    const { from = first, to = -1 } = state[side][wallet] ?? {}
+    state[side][wallet] = { from: to < first - 1 ? first : Math.min(from, first), seenMs }
   }
 }
 
@@ -89,15 +125,13 @@ export function nextLookBack(
 ): LookBack | null {
   const last = state.block
   const follow = (side: LookUpSide): readonly string[] => {
-    const places = maxFollowed[side] - Object.keys(state[side]).length
+    const before = new Set(followedOf(state, side))
+    const places = maxFollowed[side] - before.size
     const added = chosen[side]
-      .filter((wallet) => !listedHubs.has(wallet) && !(wallet in state[side]))
+      .filter((wallet) => !listedHubs.has(wallet) && !before.has(wallet))
       .slice(0, Math.min(places, maxNewWallets))
-    for (const wallet of chosen[side]) {
-      const isAdded = added.includes(wallet)
-      const from = isAdded ? last + 1 : state[side][wallet]?.from
-      if (from !== undefined) state[side][wallet] = { from, seenMs: endMs }
-    }
+    for (const wallet of chosen[side].filter((one) => before.has(one) || added.includes(one)))
+      state[side][wallet] = { from: last + 1, ...state[side][wallet], seenMs: endMs }
     return added
   }
   const firstBlock = (wallets: readonly string[], beforeMs: number) =>
@@ -114,7 +148,7 @@ export function isKnownTransfer(
   state: LookUpState,
   { from, to, block, microUsdc }: UsdcTransfer,
 ): boolean {
-  const covers = (first: number | undefined) =>
-    first !== undefined && block >= first && block <= state.block
-  return microUsdc === 0 || covers(state.payers[to]?.from) || covers(state.payees[from]?.from)
+  const covers = (read: { readonly from: number; readonly to?: number | undefined } | undefined) =>
+    read !== undefined && block >= read.from && block <= (read.to ?? state.block)
+  return microUsdc === 0 || covers(state.payers[to]) || covers(state.payees[from])
 }

@@ -15,7 +15,14 @@ import { readTransferChunks, transferFilters, usdcChunkBlocks } from '../chain/u
 import { testWallets } from '../chain/wallet-test.ts'
 import type { PollEvidence } from './evidence.ts'
 import { chooseWallets } from './look-up-choice.ts'
-import { beginLookUps, isKnownTransfer, lookUpCursor, nextLookBack } from './look-up-state.ts'
+import {
+  beginLookUps,
+  finishLookBack,
+  followedOf,
+  isKnownTransfer,
+  lookUpCursor,
+  nextLookBack,
+} from './look-up-state.ts'
 import type { LookBack, LookUpSide } from './look-up-state.ts'
 import {
   firstPayments,
@@ -67,7 +74,7 @@ export async function withLookUps(
   const wallets = walletFactsOf(transfers, state.tests, evidence)
   const waiting = new Set([...(state.lookBack?.payers ?? []), ...(state.lookBack?.payees ?? [])])
   const read = (side: LookUpSide) =>
-    new Set(Object.keys(state[side]).filter((wallet) => !waiting.has(wallet)))
+    new Set(followedOf(state, side).filter((wallet) => !waiting.has(wallet)))
   const lookedUp = { payers: read('payers'), payees: read('payees') }
   const lookUpNotes = [
     `The look-ups of funders cover ${lookedUp.payers.size} payers and funders, and ${lookedUp.payees.size} payees and collectors.`,
@@ -142,7 +149,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
 
   /** Reads the blocks since the last poll for all followed wallets; the rest of a chunk waits for the next poll. */
   async function follow(): Promise<void> {
-    const [into, outOf] = [Object.keys(state.payers), Object.keys(state.payees)]
+    const [into, outOf] = [followedOf(state, 'payers'), followedOf(state, 'payees')]
     const size = usdcChunkBlocks(chain)
     const to = state.block + Math.floor((settled - state.block) / size) * size
     let left = followRequestsPerPoll
@@ -171,8 +178,8 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     await read(Math.min(range.payeesFirst - 1, range.last), { into, outOf: [] })
     await read(range.last, { into, outOf })
     if (range.next <= range.last) return false
-    for (const wallet of into) state.payers[wallet] = { from: range.first, seenMs: endMs }
-    for (const wallet of outOf) state.payees[wallet] = { from: range.payeesFirst, seenMs: endMs }
+    finishLookBack(state, 'payers', into, range.first, endMs)
+    finishLookBack(state, 'payees', outOf, range.payeesFirst, endMs)
     state.lookBack = null
     await save()
     return true

@@ -93,13 +93,13 @@ beforeEach(async () => {
   node = await startNode()
 })
 
-async function startNode(maxLogs?: number): Promise<FakeNode> {
+async function startNode(maxLogs?: number, more: typeof logs = []): Promise<FakeNode> {
   const started = await startFakeNode({
     clock: sleepingClock(endMs),
     chainId: 8453,
     head,
     blockMs,
-    logs,
+    logs: [...logs, ...more],
     code: (address) => (address === collector ? '0x60' : '0x'),
     ...(maxLogs === undefined ? {} : { maxLogs }),
   })
@@ -287,6 +287,23 @@ test('a restart continues the look-ups where they stopped, and reads no block tw
   expect(lookedUp?.payers.size).toBe(payers.length + funders.length)
   expect(note).not.toContain('next polls')
   expectWhole(rangesIntoPayers(), head - blocksOf(58.5), last)
+})
+
+test('transfers to a payer who returns after a pause of 65 days count once', async () => {
+  const [regular, returning] = [payments[0], wallet(800)]
+  if (regular === undefined) throw new Error('no payments')
+  await node.stop()
+  node = await startNode(undefined, [sent(25, source, returning, 7_000_000)])
+  const paid = (daysAgo: number): Payment => {
+    return { payer: returning, payee: wallet(801), microUsdc: 5_000_000, daysAgo }
+  }
+  await lookUpAt(endMs - 68 * dayMs, { from: [paid(69)] })
+  for (const days of [40, 20, 20, 4, 4, 3, 3])
+    await lookUpAt(endMs - days * dayMs, { from: [{ ...regular, daysAgo: days + 1 }] })
+  for (const days of [0, 1, 2]) await lookUpAt(endMs + days * dayMs, { from: [paid(1)] })
+  const { transfers: found, lookedUp } = await lookUpAt(endMs + 3 * dayMs, { from: [paid(1)] })
+  expect(lookedUp?.payers.has(returning)).toBe(true)
+  expect(found.filter(({ to }) => to === returning)).toMatchObject([{ microUsdc: 7_000_000 }])
 })
 
 test('look-backs of new payers make at most 144 requests a day', async () => {
