@@ -1,6 +1,7 @@
+import { contractSenders } from '../../src/core/rules/contracts.ts'
 /** Which wallets a look-up follows and tests, by the thresholds of the rules. */
 import type { WalletFlow } from '../../src/core/rules/flows.ts'
-import { largestFirst, sumsBy } from '../../src/core/rules/flows.ts'
+import { addTo, largestFirst, sumsBy } from '../../src/core/rules/flows.ts'
 import { collectorShare, sharedFunderShare } from '../../src/core/rules/parties.ts'
 import hubList from './hubs.json' with { type: 'json' }
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
@@ -50,8 +51,12 @@ export function chooseWallets(
   )
   sumsBy(collecting, 'to', linking)
   const collectors = largestFirst(sumsBy(collecting, 'to')).filter(
-    (wallet) => isHub(wallet) !== true,
+    (wallet) => isHub(wallet) === false,
   )
+  const senders = new Map<string, number>()
+  for (const { to } of transfers) addTo(senders, to, 1)
+  const linked = largestFirst(linking).filter((wallet) => isOutside(wallet) || paid.has(wallet))
+  const shared = largestFirst(paid).filter((payer) => (senders.get(payer) ?? 0) >= contractSenders)
   return {
     /** Funders included. */
     payers: [
@@ -60,7 +65,7 @@ export function chooseWallets(
     ],
     /** Collectors included. */
     payees: [...largestFirst(earned).slice(0, maxPayees), ...collectors.slice(0, maxCollectors)],
-    /** Wallets that may link others, the largest first. A payer may be an exchange or a contract, too. */
-    toTest: largestFirst(linking).filter((wallet) => isOutside(wallet) || paid.has(wallet)),
+    /** Wallets that may link others, then payers that may be contracts with customers; the largest first. */
+    toTest: [...new Set([...linked, ...shared])],
   }
 }

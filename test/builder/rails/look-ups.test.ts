@@ -20,6 +20,7 @@ import { createClient } from '../../../src/client/client.ts'
 import { lookUpReading } from '../../../src/core/evidence.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Measurement } from '../../../src/core/figures.ts'
+import { seeThroughContracts } from '../../../src/core/rules/contracts.ts'
 import { dayMs, hourMs, isoTime, secondMs } from '../../../src/core/time.ts'
 import { findEvidence } from '../../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
@@ -53,6 +54,10 @@ const sybils = of(100, 5)
 const customers = of(200, 100)
 const workers = of(400, 3)
 const [source, exchange, collector, stranger] = [wallet(1), wallet(2), wallet(3), wallet(4)]
+const [escrow, multisender, owner] = [wallet(5), wallet(6), wallet(7)]
+const contracts: readonly string[] = [collector, escrow, multisender].map((one) =>
+  one.toLowerCase(),
+)
 const payers = [...sybils, ...customers]
 /** Sybils pay most, and share one source of funds; the customers use an exchange. */
 const amountOf = (payer: number) => 1_000_000 * (payer < sybils.length ? 1000 : 300 - payer)
@@ -100,7 +105,7 @@ async function startNode(maxLogs?: number, more: typeof logs = []): Promise<Fake
     head,
     blockMs,
     logs: [...logs, ...more],
-    code: (address) => (address === collector ? '0x60' : '0x'),
+    code: (address) => (contracts.includes(address) ? '0x60' : '0x'),
     ...(maxLogs === undefined ? {} : { maxLogs }),
   })
   onTestFinished(async () => await started.stop().catch(() => undefined))
@@ -322,6 +327,39 @@ test('look-backs of new payers make at most 144 requests a day', async () => {
   expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
   const next = await lookUpAt(endMs + 48 * hourMs, { from })
   expect(next.lookedUp?.payers.size).toBe(payers.length + funders.length + 10)
+})
+
+test('what a contract receives is read if it is a payer or funds payers, and the rules see its senders', async () => {
+  const [depositors, funded] = [of(700, 6), of(710, 5)]
+  const paidBy = (payer: Address, microUsdc: number): Payment => {
+    return { payer, payee: workers[0] ?? stranger, microUsdc, daysAgo: 10 }
+  }
+  const from = [paidBy(escrow, 60_000_000), ...funded.map((payer) => paidBy(payer, 90_000_000))]
+  const more = [
+    ...depositors.map((depositor) => sent(12, depositor, escrow, 10_000_000)),
+    ...funded.map((payer) => sent(12, multisender, payer, 100_000_000)),
+    sent(12, owner, multisender, 500_000_000),
+  ]
+  await node.stop()
+  node = await startNode(undefined, more)
+  const facts = await lookUpAt(endMs, { from })
+  const sentTo = (contract: Address) =>
+    facts.transfers.filter(({ to }) => to === contract).map((one) => one.from)
+  expect(sentTo(escrow)).toEqual(depositors)
+  expect(sentTo(multisender)).toEqual([owner])
+  for (const contract of [escrow, multisender]) {
+    expect(facts.wallets.get(contract)?.contract).toBe(true)
+    expect(facts.lookedUp?.payers.has(contract)).toBe(true)
+  }
+  const seen = seeThroughContracts(facts)
+  expect(seen.payments.map((payment) => payment.from)).toEqual([...depositors, ...funded])
+  expect(
+    new Set(
+      seen.transfers
+        .filter(({ to }) => funded.some((payer) => payer === to))
+        .map((one) => one.from),
+    ),
+  ).toEqual(new Set([owner]))
 })
 
 test.each([
