@@ -1,6 +1,6 @@
 /**
- * Reads who funds the payers of a rail and their funders, and where its payees send their income: USDC transfers to payers, and from payees and
- * their collectors. The requests of a poll are limited; the progress is stored, and the next poll continues.
+ * Reads who funds the payers of a rail and their funders, and where its payees send their income: USDC transfers to payers and
+ * their funders, and from payees and their collectors. The requests of a poll are limited; the progress is stored, and the next poll continues.
  */
 import { chains, rpcSettingOf } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
@@ -186,7 +186,9 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   }
 
   async function testChosen(): Promise<void> {
-    const untested = choose().toTest.filter((wallet) => !(wallet in state.tests))
+    // Tests of older versions did not count senders.
+    const isTested = (wallet: string) => (state.tests[wallet]?.block ?? null) !== null
+    const untested = choose().toTest.filter((wallet) => !isTested(wallet))
     const tested = await testWallets(reader, untested.slice(0, testsLeft), head)
     testsLeft -= tested.size
     for (const [wallet, test] of tested)

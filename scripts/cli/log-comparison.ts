@@ -133,8 +133,7 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
     for (const { kind, atMs, text } of missing.values())
       if (!isRecent(atMs)) tallyOf(kind).problems.push(`${text} is not served`)
     return [...tallies].map(([kind, { served, older, problems }]) => {
-      const more =
-        older === 0 ? '' : `; ${older} are dated before the log, which knows them since it began`
+      const more = older === 0 ? '' : `; ${older} predate the log and were logged when it began`
       const good = `${served} served, each with its entry, and no entry lacks its row${more}`
       const bad = `${problems.slice(0, shownProblems).join('; ')}; ${problems.length} in all`
       return check(kind, problems.length === 0, good, bad)

@@ -137,7 +137,8 @@ function disputeRows(dispute: JsonObject): readonly ServedRow[] {
   const { opened_at, updated_at } = dispute
   const steps = rowsIn(dispute, 'steps')
   const first = present({ at: opened_at, text: claim, wallet, target, figure, evidence_url })
-  const last = { at: updated_at, event: state === 'open' ? 'opened' : state }
+  const at = steps.length > 1 || updated_at === opened_at ? updated_at : null
+  const last = { at, event: state === 'open' ? 'opened' : state }
   // A dispute without steps has a row without an entry.
   return (steps.length === 0 ? [{}] : steps).map((step, at) => {
     const ends = { ...(at === 0 ? first : {}), ...(steps[at + 1] ? {} : last) }
@@ -179,7 +180,7 @@ function falseVerification({ onchain, onchain_verified, verification, ...receipt
   }
 }
 
-/** In the form in which a list and a signed receipt agree. */
+/** Normalizes a fact, so that a list and a signed receipt compare equal. */
 function factOf(name: string, value: Json): Json {
   if (name === 'amount_usdc') return Number(value)
   if (name === 'occurred_at') return msOf(value)

@@ -20,7 +20,9 @@ const rules = [...statusRules, lastRule]
 export function whySection(view: Rail): HtmlAndMarkdown | null {
   const reasons = reasonsOf(view)
   if (reasons.length === 0) return null
-  const later = rules.filter(({ id }) => reasons.every(({ rule }) => rule !== id))
+  // A rule before the last one that has no reason does not apply to this rail.
+  const isLast = reasons.some(({ rule }) => rule === lastRule.id)
+  const later = isLast ? [] : rules.filter(({ id }) => reasons.every(({ rule }) => rule !== id))
   const shown = [
     ...reasons.map((reason) => ruleItem(reason, view)),
     ...later.map(({ id, status }) => ruleItem({ rule: id, status }, view)),
@@ -185,7 +187,7 @@ function verdictFor(
     case 'creators_outside_session':
       return `${paid}, but most of them within the same hours of the day: ${value === 0 ? 'none also pays' : `only ${value ?? 'few'} also pay`} at other times.`
     case 'judged_without_funders':
-      return `${paid}, but the funders of customers are unknown, and ${value === 0 ? 'no customer' : `only ${value ?? 'few'}`} paid on two days or more.`
+      return `${paid}, but funders are known for less than half of the volume, and ${value === 0 ? 'no customer' : `only ${value ?? 'few'}`} with at least 1 USDC of other money paid on two days or more.`
     case 'known_volume':
     case undefined:
       break

@@ -205,9 +205,20 @@ describe('rules try', () => {
       [
         ...honest,
         verdict('s', plain),
+        verdict('x', { ...plain, listed_hub: true }),
         ...customers.flatMap((payer) => [sent('s', payer, 60), sent('x', payer, 60)]),
       ],
       { status: 'paying', parties: 6, kinds: '' },
+    ],
+    [
+      'customers with two sources that each send all they pay',
+      [
+        ...honest,
+        verdict('s', plain),
+        verdict('t', plain),
+        ...customers.flatMap((payer) => [sent('s', payer, 40), sent('t', payer, 40)]),
+      ],
+      { status: 'potemkin', parties: 1 },
     ],
     [
       'customers who pay equally often at one price',

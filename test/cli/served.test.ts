@@ -347,6 +347,18 @@ const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string
       void Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { opened_at: time(1) }),
     /BAD {3}dispute: dispute dsp_1\/opened differs from entry \d+/,
   ],
+  'redates a dispute without an answer': [
+    (ledger) => {
+      const step = { ...steps[0], step_id: 'dsp_2/opened', dispute_id: 'dsp_2' }
+      const [at, state] = [time(200), 'open']
+      ledger.entries.push(['dispute', 'dsp_2/opened', canonicalize(step), 221])
+      rowsOf(ledger, disputes, 'disputes').push({
+        ...{ ...dispute, dispute_id: 'dsp_2', state, steps: [step] },
+        ...{ opened_at: time(1), updated_at: at },
+      })
+    },
+    /BAD {3}dispute: dispute dsp_2\/opened differs from entry \d+/,
+  ],
   'shows an answered dispute as open': [
     (ledger) =>
       void Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { state: 'open' }),

@@ -16,6 +16,7 @@ import type { EvmChainName } from '../../../src/chain/chains.ts'
 import { digestOf, linesOfValue } from '../../../src/core/evidence.ts'
 import { groupBy } from '../../../src/core/group-by.ts'
 import { microFromBaseUnits } from '../../../src/core/money.ts'
+import { counted } from '../../../src/core/number-text.ts'
 import type { PaymentFacts } from '../../../src/core/rules/facts.ts'
 import { secondMs } from '../../../src/core/time.ts'
 import type { PublishedLookUp } from './evidence.ts'
@@ -37,7 +38,7 @@ export function compareLookUps(
   if (list === undefined || list.lookedUp === null) return {}
   const unpublished = readings.filter(({ lines }) => lines === null).length
   if (unread + unpublished > 0) {
-    const reason = `the lines of ${unread} polls and ${unpublished} readings are not published`
+    const reason = `of ${counted(unread, 'poll')} and ${counted(unpublished, 'reading')}, the lines are not published`
     report.open('look-ups', `taken as published: ${reason}`)
     return list
   }

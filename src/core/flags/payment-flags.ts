@@ -130,7 +130,7 @@ export const paymentFlags = [
   shareFlag(
     'common_funder',
     ['warning', 0.3],
-    'Payers that share a source of funds with others, and count as one with them, pay more than 30 %: at least five, three or more for each source.',
+    'At least five payers, three or more per source of funds, share sources and pay more than 30 %. Payers with one source count as one.',
     ({ payers }) => {
       const shared = payers.filter(({ wallets }) => wallets >= 3)
       const wallets = total(shared.map((party) => party.wallets))
@@ -139,7 +139,7 @@ export const paymentFlags = [
         shared.length === 1 ? 'a source of funds' : `${shared.length} sources of funds`
       return {
         microUsdc: total(shared.map(({ grossMicroUsdc }) => grossMicroUsdc)),
-        title: `${wallets} payers of N % share ${sources} and count as ${shared.length === 1 ? 'one' : shared.length}`,
+        title: `${wallets} payers with N % of the volume share ${sources} and count as ${shared.length === 1 ? 'one' : shared.length}`,
         evidence: { payers: wallets, sources: shared.length },
       }
     },
@@ -157,7 +157,7 @@ export const paymentFlags = [
   shareFlag(
     'dominant_payer',
     ['info', 0.9],
-    'One party pays more than 90 % of the net volume.',
+    'One party other than a hub pays more than 90 % of the net volume, and not in a single payment.',
     ({ payers, netMicroUsdc, grossMicroUsdc, largestPaymentMicroUsdc: largest }) => {
       const [party] = payers
       if (party === undefined || party.isHub || largest > singlePaymentAbove * grossMicroUsdc)
@@ -198,11 +198,11 @@ export const paymentFlags = [
   shareFlag(
     'uniform_payers',
     ['info', 0],
-    'Five or more payers pay about the same sums at regular intervals, or more equally often than chance allows.',
+    'Five or more payers pay about the same amounts at regular intervals, or their numbers of payments are more alike than chance allows.',
     ({ uniform }) =>
       uniform && {
         microUsdc: uniform.sumMicroUsdc,
-        title: 'most payers pay the same sums at regular intervals, or equally often',
+        title: `${uniform.payers} payers pay similar amounts at regular intervals, or equally often`,
         evidence: { payers: uniform.payers, mean_usdc: toUsdc(uniform.meanMicroUsdc) },
       },
   ),

@@ -69,7 +69,8 @@ export function seeThroughContracts(facts: PaymentFacts) {
   const wallets = new Map(facts.wallets)
   for (const [wallet, sent] of inflows) {
     const sums = [...sumsBy(sent, 'from').values()]
-    const isShared = Math.max(...sums) < ownerShare * total(sums)
+    const most = ownerShare * total(sums)
+    const isShared = sums.every((sum) => sum < most)
     const known = facts.wallets.get(wallet)
     if (known !== undefined && isShared && customersOf(wallet) !== undefined) {
       wallets.set(wallet, { ...known, listedHub: true })

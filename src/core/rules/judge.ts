@@ -64,7 +64,7 @@ function notesOf(
       `Status rules that were skipped, since their figures are unknown: ${skipped.join(', ')}.`,
     measures !== null &&
       measures.lookedUpShare < lookedUpLeast &&
-      'Judged without funders: they are known for less than half of the volume.',
+      'Judged without funders, since they are known for less than half of the volume.',
     measures?.isReturnedComplete === false &&
       'The search for returned money ended early, so the net volume may be too high.',
   ]

@@ -124,7 +124,7 @@ function netPairs(
 
 /** Share of the volume of payers whose funders were looked up. */
 function lookedUpShare({ lookedUp }: PaymentFacts, pairs: readonly Pair[]): number {
-  if (lookedUp === null) return 0
+  if (lookedUp === null) return pairs.length === 0 ? 1 : 0
   const read = pairs.filter(({ from }) => lookedUp.payers.has(from))
   const all = total(pairs.map(({ microUsdc }) => microUsdc))
   return all === 0 ? 1 : total(read.map(({ microUsdc }) => microUsdc)) / all

@@ -2,8 +2,8 @@
 import type { WalletFlow } from './flows.ts'
 import { addTo, sumsBy } from './flows.ts'
 
-/** Wallets over which the money of workers is followed. */
-const maxSteps = 6
+/** Transfers over which the money of workers is followed. */
+const maxTransfers = 6
 
 /**
  * Returns the part of a payer's spending that is its own. Money from elsewhere counts as spent first, so that a worker who
@@ -17,7 +17,7 @@ export function findOwnMoney(
   const received = sumsBy(transfers, 'to', new Map(earned))
   const sent = sumsBy(transfers, 'from', new Map(spent))
   let inside = new Map(earned)
-  for (let step = 0; step < maxSteps; step += 1) {
+  for (let step = 0; step < maxTransfers; step += 1) {
     const next = new Map(earned)
     for (const { from, to, microUsdc } of transfers) {
       const all = Math.max(received.get(from) ?? 0, sent.get(from) ?? 0)

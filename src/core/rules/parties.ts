@@ -22,11 +22,15 @@ export function findParties(
   transfers: readonly WalletFlow[],
 ) {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
-  const fromElsewhere = sumsBy(transfers, 'to')
   const received = sumsBy(transfers, 'to', new Map(earned))
   const spent = sumsBy(transfers, 'from', new Map(paid))
   const isMember = (wallet: string): boolean => paid.has(wallet) || earned.has(wallet)
   const mayLink = createLinkTest(facts, isMember)
+  /** From hubs and unknown wallets: two funders that can be linked must not excuse each other. */
+  const fromStrangers = sumsBy(
+    transfers.filter(({ from }) => !mayLink(from)),
+    'to',
+  )
   const [payers, payees] = [facts.lookedUp?.payers, facts.lookedUp?.payees]
   const parent = new Map<string, string>()
   /** The name of a party is one of its wallets, or an operator. */
@@ -51,7 +55,7 @@ export function findParties(
     const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
     if (payers?.has(to) !== true || microUsdc < sharedFunderShare * most) return false
     // A gift to a customer who could pay without it, and without what it earned here.
-    if ((fromElsewhere.get(to) ?? 0) - microUsdc >= (spent.get(to) ?? 0)) return false
+    if ((fromStrangers.get(to) ?? 0) >= (spent.get(to) ?? 0)) return false
     return from !== to && !spendsIncome && mayLink(from) && mayLink(to)
   })
   const funded = groupBy(funding, ({ from }) => from)

@@ -18,7 +18,7 @@ export const longCycleShare = 0.5
 /** Smaller transfers close no cycle that affects a rule, but cost as many steps as larger ones. */
 const dustMicroUsdc = 10_000
 /** Limit of visited edges. A rail that needs more keeps the rest of its volume, with a note. */
-const maxSteps = 20_000_000
+const maxVisits = 20_000_000
 
 interface GraphEdge {
   readonly from: string
@@ -41,7 +41,7 @@ export function findReturned(payments: readonly WalletFlow[], transfers: readonl
   )
   let steps = 0
   const find = (graph: Graph, first: GraphEdge, longest: number) =>
-    steps < maxSteps ? findPath(graph, first, longest, () => (steps += 1)) : null
+    steps < maxVisits ? findPath(graph, first, longest, () => (steps += 1)) : null
 
   function cancelShort(): void {
     const within = componentsOf([...edges, ...moved]).flat()
@@ -63,6 +63,7 @@ export function findReturned(payments: readonly WalletFlow[], transfers: readonl
   function cancelLong(): void {
     const open = [...componentsOf([...edges.filter(isLong), ...moved])]
     for (let component = open.pop(); component !== undefined; component = open.pop()) {
+      steps += component.length
       const [edge] = paymentsOf(component)
       const graph = groupBy(component, ({ from }) => from)
       const back = edge === undefined ? null : find(graph, edge, Infinity)
@@ -81,7 +82,7 @@ export function findReturned(payments: readonly WalletFlow[], transfers: readonl
     amounts,
     /** What no cycle contains. */
     transfers: moved.map(({ from, to, left: microUsdc }) => ({ from, to, microUsdc })),
-    isComplete: steps < maxSteps,
+    isComplete: steps < maxVisits,
   }
 }
 

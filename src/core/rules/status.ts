@@ -27,8 +27,8 @@ interface StatusRule {
   /** USDC, a count or a share, as published; null means unknown. */
   readonly value: (judged: JudgedFigures) => number | null
   readonly ifUnknown: string
-  /** Other rails are not asked; the rule is then not among their reasons. */
-  readonly isMeant?: (judged: JudgedFigures) => boolean
+  /** False skips the rule without a reason. */
+  readonly isApplicable?: (judged: JudgedFigures) => boolean
 }
 
 export const concentratedAbove = 0.9
@@ -112,9 +112,9 @@ export const statusRules = [
   {
     id: 'judged_without_funders',
     status: 'pre-traction',
-    text: 'Judged without funders, which are known for less than half of the volume: fewer than 3 creators who spent 1 USDC more than they earned here pay on two days or more.',
+    text: 'Judged without funders, since they are known for less than half of the volume: fewer than 3 creators who spent 1 USDC more than they earned here pay on two days or more.',
     threshold: 3,
-    isMeant: ({ measures }) => measures !== null && measures.lookedUpShare < lookedUpLeast,
+    isApplicable: ({ measures }) => measures !== null && measures.lookedUpShare < lookedUpLeast,
     value: ({ measures }) => measures?.returningCreators ?? null,
     applies: (value) => value < 3,
     ifUnknown: skipped,
@@ -155,7 +155,7 @@ export function decideStatus(
   const reasons: StatusReason[] = []
   for (const rule of statusRules) {
     const { id, status, threshold } = rule
-    if ('isMeant' in rule && !rule.isMeant(judged)) continue
+    if ('isApplicable' in rule && !rule.isApplicable(judged)) continue
     const value = rule.value(judged)
     const applies = value !== null && rule.applies(value, judged)
     const outcome = value === null ? 'unknown' : applies ? 'decides' : 'passes'

@@ -19,15 +19,15 @@ import { formerStatusMs } from './status.ts'
 export const ruleThresholds = {
   funder_share: [
     funderShare,
-    'A payer joins the party of a wallet that sent it at least this share of the USDC that it received, and of what it paid here.',
+    'A payer joins the party of a wallet that sent it at least this share of the USDC that it received, and of what it paid here or passed on.',
   ],
   shared_funder_share: [
     sharedFunderShare,
-    `The share if the wallet sent ${sharedFunderWallets} wallets or more at least this share.`,
+    `The share if the wallet sent at least this share to each of ${sharedFunderWallets} wallets or more.`,
   ],
   collector_share: [
     collectorShare,
-    `A worker joins the party of a wallet with fewer than ${supplierSenders} senders that received at least this share of what it earned here.`,
+    `A worker joins the party of a wallet with fewer than ${supplierSenders} senders of 1 USDC in the sampled blocks that received at least this share of what it earned here.`,
   ],
   sweep_share: [sweepShare, 'The share if the wallet has more senders, or if they are unknown.'],
   hub_age_days: [

@@ -112,8 +112,9 @@ function habitOf([payer, hours]: readonly [string, readonly PayerHour[]]) {
     count: times.length,
     sumMicroUsdc: total(hours.map(({ microUsdc }) => microUsdc ?? 0)),
     isRegular:
+      usual > 0 &&
       gaps.filter((gap) => Math.abs(gap - usual) <= maxVariation * usual).length >=
-      regularGaps * gaps.length,
+        regularGaps * gaps.length,
   }
 }
 
