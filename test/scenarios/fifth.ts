@@ -1,4 +1,4 @@
-/** Families written by a third hand, to try version 3 of the rules: each subject in several shapes, sizes and rhythms. */
+/** Families written by a third author, to try version 3 of the rules: each subject in several shapes, sizes and rhythms. */
 import { many, puppets } from './dishonest.ts'
 import type { Family } from './dishonest.ts'
 import { days, market } from './stage.ts'

@@ -1,4 +1,4 @@
-/** Families written by a second hand that had not seen version 3 of the rules, and those that no rule can tell apart. */
+/** Families written by a second author who had not seen version 3 of the rules, and those that no rule can tell apart. */
 import type { Family } from './dishonest.ts'
 import { days, market } from './stage.ts'
 import type { Stage } from './stage.ts'
