@@ -18,8 +18,8 @@ export const manyWallets = 10_000
 const delegation = '0xef0100'
 
 /**
- * A request for the code of each wallet, and six for up to 200 of them, more if the node refuses: the USDC sent and received in three samples of five
- * hours. A sample that the node refuses is read again for half of the wallets. @throws ChainError
+ * A request for the code of each wallet, and six for up to 200 of them, more if the node refuses: the USDC sent and received in
+ * three samples of five hours. A sample that the node refuses is read again for half of the wallets. @throws ChainError
  */
 export async function testWallets(reader: ChainReader, wallets: readonly string[], head: number) {
   const codes = await mapConcurrent(wallets, concurrentCalls, async (wallet) => {
