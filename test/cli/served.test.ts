@@ -353,8 +353,12 @@ const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string
       const [at, state] = [time(200), 'open']
       ledger.entries.push(['dispute', 'dsp_2/opened', canonicalize(step), 221])
       rowsOf(ledger, disputes, 'disputes').push({
-        ...{ ...dispute, dispute_id: 'dsp_2', state, steps: [step] },
-        ...{ opened_at: time(1), updated_at: at },
+        ...dispute,
+        dispute_id: 'dsp_2',
+        state,
+        steps: [step],
+        opened_at: time(1),
+        updated_at: at,
       })
     },
     /BAD {3}dispute: dispute dsp_2\/opened differs from entry \d+/,
