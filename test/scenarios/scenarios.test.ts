@@ -4,8 +4,8 @@ import { groupShare, matrixText, runFamilies } from './matrix.ts'
 import type { FamilyResult } from './matrix.ts'
 
 /** `npm run scenarios` judges 1,000 rails of each family, with and without look-ups, and prints both confusion matrices. */
-const seeds = Number(process.env['SCENARIO_SEEDS'] ?? 12)
-const isLong = seeds > 12
+const seeds = Number(process.env['SCENARIO_SEEDS'] ?? 6)
+const isLong = seeds > 6
 const lookedUp = runFamilies(seeds, true)
 const paymentsOnly = runFamilies(seeds, false)
 if (isLong) {
