@@ -1,6 +1,7 @@
 /**
  * Reads who funds the payers of a rail and their funders, and where its payees send their income: USDC transfers to payers and
- * their funders, and from payees and their collectors. The requests of a poll are limited; the progress is stored, and the next poll continues.
+ * their funders, and from payees and their collectors. The requests of a poll are limited; the progress is stored, and the next
+ * poll continues.
  */
 import { chains, rpcSettingOf } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'

@@ -25,6 +25,17 @@ const splitter = (stage: Stage): string =>
     contract: true,
   })
 
+/** Puppets that a contract fills. Returns what it sent them. */
+function splitAmongPuppets(stage: Stage, contract: string, day: () => number): number {
+  let sum = 0
+  const fill = (wallet: string, usdc: number) => {
+    stage.send(contract, wallet, usdc, day())
+    sum += usdc
+  }
+  puppets(stage, { wallets: many(stage), usdc: 12, payments: stage.int(2, 6), fill, vault: null })
+  return sum
+}
+
 /** A wallet that fills others, itself filled from an exchange. */
 function richSource(stage: Stage): string {
   const source = stage.ordinary()
@@ -177,17 +188,7 @@ export const fifthDishonest: Readonly<Record<string, Family>> = {
   'a public splitter': (stage) => {
     const [source, contract] = [richSource(stage), splitter(stage)]
     const time = stage.int(31, 50)
-    let sum = 0
-    puppets(stage, {
-      wallets: many(stage),
-      usdc: 12,
-      payments: stage.int(2, 6),
-      fill: (wallet, usdc) => {
-        stage.send(contract, wallet, usdc, time)
-        sum += usdc
-      },
-      vault: null,
-    })
+    const sum = splitAmongPuppets(stage, contract, () => time)
     stage.send(source, contract, sum, time)
   },
   'a splitter in several rounds': (stage) => {
@@ -213,17 +214,7 @@ export const fifthDishonest: Readonly<Record<string, Family>> = {
   'a splitter with several sources of one master': (stage) => {
     const [master, contract] = [richSource(stage), splitter(stage)]
     const sources = Array.from({ length: stage.int(2, 6) }, stage.ordinary)
-    let sum = 0
-    puppets(stage, {
-      wallets: many(stage),
-      usdc: 12,
-      payments: stage.int(2, 6),
-      fill: (wallet, usdc) => {
-        stage.send(contract, wallet, usdc, 38)
-        sum += usdc
-      },
-      vault: null,
-    })
+    const sum = splitAmongPuppets(stage, contract, () => 38)
     for (const source of sources) {
       stage.send(master, source, sum / sources.length + 10, 45)
       stage.send(source, contract, sum / sources.length, 39 - stage.unit())
@@ -232,17 +223,7 @@ export const fifthDishonest: Readonly<Record<string, Family>> = {
   'a splitter that holds the money for days': (stage) => {
     const [source, contract] = [richSource(stage), splitter(stage)]
     const held = stage.int(1, 10)
-    let sum = 0
-    puppets(stage, {
-      wallets: many(stage),
-      usdc: 12,
-      payments: stage.int(2, 6),
-      fill: (wallet, usdc) => {
-        stage.send(contract, wallet, usdc, 32 + stage.unit() * 3)
-        sum += usdc
-      },
-      vault: null,
-    })
+    const sum = splitAmongPuppets(stage, contract, () => 32 + stage.unit() * 3)
     stage.send(source, contract, sum * 1.1, 36 + held)
   },
   'several sources of one master': (stage) => {

@@ -2,7 +2,7 @@
 import type { Family } from './dishonest.ts'
 import { days, market } from './stage.ts'
 import type { Stage } from './stage.ts'
-import { unlike } from './third.ts'
+import { payWorkers, unlike } from './third.ts'
 
 const size = (stage: Stage) => ({
   payers: stage.int(15, 80),
@@ -33,19 +33,10 @@ const puppetsOf = (stage: Stage, least = 10, most = 40) =>
 const sumOf = (spent: ReadonlyMap<string, number>) =>
   [...spent.values()].reduce((sum, usdc) => sum + usdc, 0)
 
-/** Customers with other money, and workers that send a provider a part of what they earned. */
+/** Workers that send a provider a part of what they earned. */
 function workersOf(stage: Stage, shop: string, least: number, most: number): void {
-  const [payees, earned] = [stage.wallets(12), new Map<string, number>()]
-  for (const payer of stage.wallets(40)) {
-    let spent = 0
-    for (let count = stage.int(1, 8); count > 0; count -= 1) {
-      const [payee, usdc] = [stage.pick(payees), stage.around(5, 0.8)]
-      stage.pay(payer, payee, usdc, stage.someTime())
-      spent += usdc
-      earned.set(payee, (earned.get(payee) ?? 0) + usdc)
-    }
-    stage.fund(payer, spent)
-  }
+  const payees = stage.wallets(12)
+  const earned = payWorkers(stage, stage.wallets(40), payees)
   for (const [payee, usdc] of earned) {
     stage.send(payee, shop, usdc * (least + (most - least) * stage.unit()), 1)
   }

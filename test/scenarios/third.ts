@@ -27,6 +27,22 @@ export function unlike(stage: Stage, payers: readonly string[], payees: readonly
   return spent
 }
 
+/** Customers with other money. Returns what each worker earned. */
+export function payWorkers(stage: Stage, payers: readonly string[], payees: readonly string[]) {
+  const earned = new Map<string, number>()
+  for (const payer of payers) {
+    let spent = 0
+    for (let count = stage.int(1, 8); count > 0; count -= 1) {
+      const [payee, usdc] = [stage.pick(payees), stage.around(5, 0.8)]
+      stage.pay(payer, payee, usdc, stage.someTime())
+      spent += usdc
+      earned.set(payee, (earned.get(payee) ?? 0) + usdc)
+    }
+    stage.fund(payer, spent)
+  }
+  return earned
+}
+
 const multisender = (stage: Stage) =>
   stage.known({ listed_hub: false, age_days: 500, recipients: 5000, contract: true })
 
@@ -174,24 +190,11 @@ export const thirdDishonest: Readonly<Record<string, Family>> = {
 
 export const thirdHonest: Readonly<Record<string, Family>> = {
   'one model provider for many workers': (stage) => {
-    const earned = new Map<string, number>()
-    const payees = stage.wallets(stage.int(5, 30))
-    const provider = stage.known({
-      listed_hub: false,
-      age_days: 300,
-      recipients: 5,
-      contract: false,
-    })
-    for (const payer of stage.wallets(stage.int(15, 80))) {
-      let spent = 0
-      for (let count = stage.int(1, 8); count > 0; count -= 1) {
-        const [payee, usdc] = [stage.pick(payees), stage.around(5, 0.8)]
-        stage.pay(payer, payee, usdc, stage.someTime())
-        spent += usdc
-        earned.set(payee, (earned.get(payee) ?? 0) + usdc)
-      }
-      stage.fund(payer, spent)
-    }
+    const [payees, provider] = [
+      stage.wallets(stage.int(5, 30)),
+      stage.known({ listed_hub: false, age_days: 300, recipients: 5, contract: false }),
+    ]
+    const earned = payWorkers(stage, stage.wallets(stage.int(15, 80)), payees)
     for (const [payee, usdc] of earned) {
       stage.send(payee, provider, usdc * (0.5 + 0.3 * stage.unit()), stage.int(0, 10))
     }

@@ -53,7 +53,7 @@ export function seeThroughContracts(facts: PaymentFacts) {
   const isSplitter = (wallet: string) => isContract(wallet) && !contracts.has(wallet)
   const left = facts.transfers.filter(({ to }) => !contracts.has(to))
   const received = groupBy(left, ({ to }) => to)
-  /** The sender of nearly all that a wallet received. */
+  /** The sender of four fifths of what a wallet received, or the wallet itself. */
   const masterOf = (wallet: string): string => {
     const sums = sumsBy(received.get(wallet) ?? [], 'from')
     const least = splitOwnerShare * total([...sums.values()])
@@ -63,8 +63,8 @@ export function seeThroughContracts(facts: PaymentFacts) {
     if (!isSplitter(sender)) return out
     const into = inflows.get(sender) ?? []
     const outside = into.filter(({ from }) => !workers.has(from))
-    const together = outside.map((flow) => ({ ...flow, from: masterOf(flow.from) }))
-    return splitByDay(into, out) ?? split(outside, out) ?? split(together, out) ?? out
+    const ofMasters = () => outside.map((flow) => ({ ...flow, from: masterOf(flow.from) }))
+    return splitByDay(into, out) ?? split(outside, out) ?? split(ofMasters(), out) ?? out
   })
   const wallets = new Map(facts.wallets)
   for (const [wallet, sent] of inflows) {

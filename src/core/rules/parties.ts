@@ -48,21 +48,20 @@ export function findParties(
   for (const [payee, operator] of facts.operators) {
     if (earned.has(payee)) join(payee, `operator ${operator}`)
   }
+  /** What a wallet paid or passed on counts too, so that a stranger cannot join customers by sending each a little money. */
+  const moneyOf = (wallet: string) => Math.max(received.get(wallet) ?? 0, spent.get(wallet) ?? 0)
   const funding = transfers.filter(({ from, to, microUsdc }) => {
-    // What a wallet paid or passed on counts too, so that a stranger cannot join customers by sending each a little money.
-    const most = Math.max(received.get(to) ?? 0, spent.get(to) ?? 0)
     // A worker who buys spends its earnings. This exempts a funder or collector only if the amount covers the transfer.
     const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
-    if (payers?.has(to) !== true || microUsdc < sharedFunderShare * most) return false
+    if (payers?.has(to) !== true || microUsdc < sharedFunderShare * moneyOf(to)) return false
     // A gift to a customer who could pay without it, and without what it earned here.
     if ((fromStrangers.get(to) ?? 0) >= (spent.get(to) ?? 0)) return false
     return from !== to && !spendsIncome && mayLink(from) && mayLink(to)
   })
   const funded = groupBy(funding, ({ from }) => from)
   for (const { from, to, microUsdc } of funding) {
-    const most = Math.max(received.get(to) ?? 0, spent.get(to) ?? 0)
     const isShared = (funded.get(from)?.length ?? 0) >= sharedFunderWallets
-    if (isShared || microUsdc >= funderShare * most) join(to, from)
+    if (isShared || microUsdc >= funderShare * moneyOf(to)) join(to, from)
   }
   for (const { from, to, microUsdc } of transfers) {
     const ofPayee = earned.get(from) ?? 0
