@@ -13,15 +13,14 @@ const programs = [
   'scripts/cli/main.ts',
 ]
 const [dir, ...others] = process.argv.slice(2)
-const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
-// Packages with native code load it relative to their own files.
-const native = ['sqlite3', 'sharp', 'pg-native', ...Object.keys(devDependencies)]
-const isNative = (id) => native.some((name) => id === name || id.startsWith(`${name}/`))
-/** The peers of the benchmark load packages as they are installed. */
-const isPeer = (file) => file.includes('/peers/')
-const isPackage = (id, importer) => importer !== undefined && /^[^./]/.test(id)
+const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+/** Loaded as installed: native code is found relative to its own files, and pages offer the text of a package. */
+const installed = ['pg-native', ...Object.keys(dependencies)]
+const isInstalled = (id) => installed.some((name) => id === name || id.startsWith(`${name}/`))
+/** Tools run in a checkout, which has every package. The helpers of the bundler are none. */
+const isPackage = (id, importer) => importer !== undefined && /^(?!@oxc-project\/)[^./]/.test(id)
 
-async function bundle(files, external = isNative) {
+async function bundle(files, external) {
   await build({
     input: Object.fromEntries(files.map((file) => [file.replace(/\.ts$/, ''), file])),
     platform: 'node',
@@ -35,6 +34,5 @@ async function bundle(files, external = isNative) {
   })
 }
 
-await Promise.all(programs.map((file) => bundle([file])))
-if (others.length > 0) await bundle(others.filter((file) => !isPeer(file)))
-if (others.some(isPeer)) await bundle(others.filter(isPeer), isPackage)
+await Promise.all(programs.map((file) => bundle([file], isInstalled)))
+if (others.length > 0) await bundle(others, isPackage)
