@@ -7,12 +7,9 @@ import { sumsBy, total } from './flows.ts'
 /** With fewer senders, a contract is a payer like any other wallet. */
 export const contractSenders = 5
 /** A contract to which one sender gave this share of its money does not serve strangers. */
-const ownerShare = 0.5
-const splitRecipients = 3
-/** What a contract receives and pays out may differ by this share. */
-const splitTolerance = 0.1
-/** The sender of this share of what a contract divides is the source of all of it. */
-const splitOwnerShare = 0.8
+export const ownerShare = 0.5
+/** When a contract only divides money. */
+export const splits = { recipients: 3, tolerance: 0.1, ownerShare: 0.8 } as const
 
 /** A payment of the rail, or money that a wallet received. */
 type DayFlow = WalletFlow & { readonly day: number }
@@ -56,7 +53,7 @@ export function seeThroughContracts(facts: PaymentFacts) {
   /** The sender of four fifths of what a wallet received, or the wallet itself. */
   const masterOf = (wallet: string): string => {
     const sums = sumsBy(received.get(wallet) ?? [], 'from')
-    const least = splitOwnerShare * total([...sums.values()])
+    const least = splits.ownerShare * total([...sums.values()])
     return [...sums].find(([, microUsdc]) => microUsdc >= least)?.[0] ?? wallet
   }
   const divided = [...groupBy(left, ({ from }) => from)].flatMap(([sender, out]) => {
@@ -113,10 +110,10 @@ const byDay = <Flow extends DayFlow>(flows: readonly Flow[]): readonly Flow[] =>
 function split(into: readonly DayFlow[], out: readonly DayFlow[]): readonly DayFlow[] | null {
   const received = total(into.map(({ microUsdc }) => microUsdc))
   const sent = total(out.map(({ microUsdc }) => microUsdc))
-  if (received === 0 || new Set(out.map(({ to }) => to)).size < splitRecipients) return null
-  if (Math.abs(received - sent) > splitTolerance * Math.max(received, sent)) return null
+  if (received === 0 || new Set(out.map(({ to }) => to)).size < splits.recipients) return null
+  if (Math.abs(received - sent) > splits.tolerance * Math.max(received, sent)) return null
   const [[source, amount] = ['', 0]] = [...sumsBy(into, 'from')].sort(([, a], [, b]) => b - a)
-  if (amount < splitOwnerShare * received) return null
+  if (amount < splits.ownerShare * received) return null
   return out.map((flow) => ({ ...flow, from: source }))
 }
 

@@ -1,6 +1,6 @@
 import { toUsdc } from '../money.ts'
 import { dayMs } from '../time.ts'
-import { contractSenders } from './contracts.ts'
+import { contractSenders, ownerShare, splits } from './contracts.ts'
 import { burstHours, burstShare, sessionHours } from './hours.ts'
 import { hubAgeDays, hubStrangers } from './hubs.ts'
 import { fundedMicroUsdc, returnedPairShare } from './measures.ts'
@@ -29,6 +29,7 @@ export const ruleThresholds = {
     collectorShare,
     `A worker joins the party of a wallet with fewer than ${supplierSenders} senders of 1 USDC in the sampled blocks that received at least this share of what it earned here.`,
   ],
+  supplier_senders: [supplierSenders, 'A wallet with this many senders or more may be a supplier.'],
   sweep_share: [sweepShare, 'The share if the wallet has more senders, or if they are unknown.'],
   hub_age_days: [
     hubAgeDays,
@@ -46,6 +47,10 @@ export const ruleThresholds = {
     contractSenders,
     'The senders of a contract with at least this many count as customers in its place.',
   ],
+  owner_share: [ownerShare, 'A contract with this share of its money from one sender is no hub.'],
+  split_recipients: [splits.recipients, 'Divided money goes to at least this many wallets.'],
+  split_tolerance: [splits.tolerance, 'Received and divided money differ by at most this share.'],
+  split_owner_share: [splits.ownerShare, 'Who sent this share of divided money is its source.'],
   longest_cycle: [
     maxCycle,
     'Longer cycles must consist of payments of the share `long_cycle_share`.',
