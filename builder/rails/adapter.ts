@@ -21,9 +21,10 @@ export interface AdapterContext extends LookUpContext {
   readonly past: readonly PastPoll[]
   readonly backfill: BackfillProgress
   readonly evidence: PollEvidence
-  /** Set by a check: the published lines replace the logs of the chain. */
+  /** Set by a check: the published lines replace the logs of these contracts of the chain. */
   readonly fromLines?: <Stream extends string>(
     streams: StreamValues<Stream>,
+    contracts?: ReadonlySet<string>,
   ) => Promise<AggregatedLogs<Stream>>
 }
 

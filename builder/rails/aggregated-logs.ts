@@ -83,7 +83,10 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   request: AggregateLogsRequest<TAbi, Stream>,
 ): Promise<AggregatedLogs<Stream>> {
   const { chain, filters } = request
-  if (ctx.fromLines !== undefined) return await ctx.fromLines(request.streams)
+  const contracts = new Set(
+    filters.flatMap(({ addresses }) => addresses.map((one) => one.toLowerCase())),
+  )
+  if (ctx.fromLines !== undefined) return await ctx.fromLines(request.streams, contracts)
   const reader = ctx.chain(chain)
   const head = await freshHead(reader, ctx.window.endMs)
   const fromHour = firstKeptHour(ctx.window)
@@ -125,9 +128,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   const fromBlock = await firstUnreadBlock(ctx, reader, before?.block ?? -1, head)
   const lastStored = Math.max(before?.block ?? 0, await lastSettledBlock(reader, head))
   const newest = new Map<LogStream, Payout[]>([...opened.values()].map((stream) => [stream, []]))
-  const logsPerContract = new Map<string, number>(
-    filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
-  )
+  const logsPerContract = new Map([...contracts].map((address) => [address, 0]))
 
   async function save(
     doneTo: number,

@@ -1,5 +1,6 @@
 import { contractSenders } from '../../src/core/rules/contracts.ts'
 /** Which wallets a look-up follows and tests, by the thresholds of the rules. */
+import type { PaymentFacts } from '../../src/core/rules/facts.ts'
 import type { WalletFlow } from '../../src/core/rules/flows.ts'
 import { addTo, largestFirst, sumsBy } from '../../src/core/rules/flows.ts'
 import { collectorShare, sharedFunderShare } from '../../src/core/rules/parties.ts'
@@ -21,10 +22,13 @@ export type ChosenWallets = ReturnType<typeof chooseWallets>
 
 /** @param isHub null if the wallet was not tested */
 export function chooseWallets(
-  payments: readonly WalletFlow[],
+  { pairs }: Pick<PaymentFacts, 'pairs'>,
   transfers: readonly WalletFlow[],
   isHub: (wallet: string) => boolean | null,
 ) {
+  const payments = pairs.flatMap(({ payer: from, payee: to, microUsdc }) =>
+    from === null || microUsdc === null ? [] : [{ from, to, microUsdc }],
+  )
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
   const isOutside = (wallet: string) =>
     !paid.has(wallet) && !earned.has(wallet) && !listedHubs.has(wallet)

@@ -70,7 +70,7 @@ export async function withLookUps(
     return { ...measurement, notes: [...notes, note] }
   }
   const head = Math.max(...logs.map((pointer) => pointer.to_block))
-  const { state, transfers, problem } = await lookUp(ctx, chain, facts, head)
+  const { state, transfers, isBehind, problem } = await lookUp(ctx, chain, facts, head)
   await ctx.evidence.list('wallet_tests', () => state.tests)
   const wallets = walletFactsOf(transfers, state.tests, evidence)
   const waiting = new Set([...(state.lookBack?.payers ?? []), ...(state.lookBack?.payees ?? [])])
@@ -80,6 +80,7 @@ export async function withLookUps(
   const lookUpNotes = [
     `The look-ups of funders cover ${lookedUp.payers.size} payers and funders, and ${lookedUp.payees.size} payees and collectors.`,
     ...(waiting.size === 0 ? [] : [`The next polls look up ${waiting.size} more.`]),
+    ...(isBehind ? [`The transfers after block ${state.block} are not read yet.`] : []),
     ...(problem === null ? [] : [`The look-ups ended early: ${problem}`]),
   ]
   return {
@@ -99,16 +100,11 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   const state = beginLookUps(stream.cursor(), settled, endMs)
   const save = async () => await stream.save(state)
   const transfers = () => transferDaysOf(stream.hours(), facts)
-  const payments = sumFlows(
-    facts.pairs.flatMap(({ payer, payee, microUsdc }) =>
-      payer === null || microUsdc === null ? [] : [{ from: payer, to: payee, microUsdc }],
-    ),
-  )
   const isTestedHub = (wallet: string) => {
     const tested = state.tests[wallet]
     return tested === undefined ? null : isHub({ listedHub: false, ...tested })
   }
-  const choose = () => chooseWallets(payments, sumFlows(transfers()), isTestedHub)
+  const choose = () => chooseWallets(facts, sumFlows(transfers()), isTestedHub)
   let testsLeft = testsPerPoll
 
   /** Saves after each chunk. Ends early when `isEnough` says so. */
@@ -213,5 +209,6 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     if (!(error instanceof ChainError)) throw error
     problem = error.message
   }
-  return { state, transfers: transfers(), problem }
+  const isBehind = settled - state.block >= usdcChunkBlocks(chain)
+  return { state, transfers: transfers(), isBehind, problem }
 }

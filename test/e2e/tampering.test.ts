@@ -95,6 +95,22 @@ const sourceIsHub = (bundle: Json, put: Put) => {
   list(bundle, 'wallet_tests', put, edit)
 }
 
+/** Declares the sources of funds contracts of the rail, which count as hubs. */
+const sourcesAreContracts = (bundle: Json, put: Put) => {
+  const sources: string[] = []
+  lookedUp(bundle, put, (body) =>
+    body.replaceAll(/"(0x\w{40})",\{"listedHub":false/g, (_, source: string) => {
+      sources.push(source)
+      return `"${source}",{"listedHub":true`
+    }),
+  )
+  aggregates(bundle, put, (body) =>
+    body.replace(/\{"kind":"logs"[^}]*\}/, (pointer) =>
+      [pointer, ...sources.map((one) => pointer.replace(/0x\w{40}/, one))].join(','),
+    ),
+  )
+}
+
 type Tampering = readonly [
   what: string,
   rail: string,
@@ -364,6 +380,31 @@ const tamperings: readonly Tampering[] = [
     sourceIsHub,
     /BAD {3}test of 0x\w+: published wallet of 91 days, 200 recipients, \d+ senders, recomputed wallet of 0 days, 0 /,
     { rpc: true },
+  ],
+  [
+    'a source of funds that is declared a contract of the rail',
+    'x402',
+    sourcesAreContracts,
+    /BAD {3}contracts: published 0x\w{40}, recomputed /,
+  ],
+  [
+    'a payee that is left out of the wallets that were looked up',
+    'x402',
+    (bundle, put) =>
+      lookedUp(bundle, put, (body) => body.replace(/("payees":\{"\$set":\[)"0x\w{40}",?/, '$1')),
+    /open {2}look-ups: 1 of the largest payees wait or were left out, such as 0x\w{40}$/m,
+    { first: true },
+  ],
+  [
+    'look-ups that ended eleven hours ago',
+    'x402',
+    (bundle, put) => {
+      const edit = (body: string) =>
+        body.replaceAll(/"head":(\d+)/g, (_, head: string) => `"head":${Number(head) + 20_000}`)
+      bundle['look_ups'] = edited(bundle['look_ups'], put, edit)
+    },
+    /open {2}look-ups: the transfers after \S+Z were not read/,
+    { first: true },
   ],
   [
     'an invented payer, in a reading dated two days back',

@@ -1,6 +1,7 @@
 /** Derives what look-ups have found from the lines of their readings. */
 import type { Measurement } from '../../../builder/rails/adapter.ts'
 import { joined } from '../../../builder/rails/hours-of-lines.ts'
+import { chooseWallets, listedHubs } from '../../../builder/rails/look-up-choice.ts'
 import { lookBackMs } from '../../../builder/rails/look-up-state.ts'
 import {
   firstPayments,
@@ -18,9 +19,12 @@ import { groupBy } from '../../../src/core/group-by.ts'
 import { microFromBaseUnits } from '../../../src/core/money.ts'
 import { counted } from '../../../src/core/number-text.ts'
 import type { PaymentFacts } from '../../../src/core/rules/facts.ts'
-import { secondMs } from '../../../src/core/time.ts'
+import { hourMs, isoTime, secondMs } from '../../../src/core/time.ts'
 import type { PublishedLookUp } from './evidence.ts'
 import type { Recomputation } from './report.ts'
+
+/** Look-ups read chunks of five hours, without the newest half hour. Blocks may be slower than on average. */
+const maxLagMs = 7 * hourMs
 
 /** Returns the facts that follow, or the published ones if their evidence is not complete. */
 export function compareLookUps(
@@ -36,6 +40,22 @@ export function compareLookUps(
   if (list === undefined) report.check('look-ups', false, 'the poll has no list of them')
   else if (list.lookedUp === null) report.note('look-ups', 'funders were not looked up')
   if (list === undefined || list.lookedUp === null) return {}
+  const { lookedUp } = list
+  const chosen = chooseWallets(facts, [], () => null)
+  const left = (side: 'payees' | 'payers'): string | null => {
+    const of = chosen[side].filter((one) => !lookedUp[side].has(one) && !listedHubs.has(one))
+    const text = `${of.length} of the largest ${side} wait or were left out, such as ${of[0]}`
+    return of.length === 0 ? null : text
+  }
+  const [payers, payees] = [left('payers'), left('payees')]
+  // The rules count the funders of other payers as unknown.
+  if (payers !== null) report.note('look-ups', payers)
+  if (payees !== null) report.open('look-ups', payees)
+  const readTo = ({ head, to, at }: PublishedLookUp) =>
+    lookUpTimeOf(chain, { block: head, atMs: Date.parse(at) }, to)
+  const lastMs = Math.max(...readings.map(readTo))
+  if (readings.length > 0 && facts.endMs - lastMs > maxLagMs)
+    report.open('look-ups', `the transfers after ${isoTime(lastMs)} were not read`)
   const unpublished = readings.filter(({ lines }) => lines === null).length
   if (unread + unpublished > 0) {
     const reason = `of ${counted(unread, 'poll')} and ${counted(unpublished, 'reading')}, the lines are not published`
@@ -43,19 +63,14 @@ export function compareLookUps(
     return list
   }
   const { payouts, problem } = payoutsOf(chain, readings)
-  const bad = problem ?? coverageProblem(chain, readings, list.lookedUp, facts)
+  const bad = problem ?? coverageProblem(chain, readings, lookedUp, facts)
   const read = `${payouts.length} transfers of ${readings.length} readings`
-  report.check(
-    'look-ups',
-    bad === null,
-    `${read}; which wallets were chosen is not derived`,
-    bad ?? '',
-  )
+  report.check('look-ups', bad === null, read, bad ?? '')
   const transfers = transferDaysOf(aggregatePayouts([], payouts), facts)
   const wallets = walletFactsOf(transfers, tests, evidence)
   report.compare('looked-up transfers', list.transfers.map(textOf), transfers.map(textOf))
   report.compare('looked-up wallets', linesOfValue(list.wallets), linesOfValue(wallets))
-  return { transfers, wallets, lookedUp: list.lookedUp }
+  return { transfers, wallets, lookedUp }
 }
 
 const textOf = ({ day, from, to, count, microUsdc }: PaymentFacts['transfers'][number]) =>

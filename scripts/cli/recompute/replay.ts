@@ -46,7 +46,15 @@ export async function replay(recomputation: Recomputation, published: unknown): 
       addLookUp: refuse,
       setReading: refuse,
     },
-    fromLines: async <Stream extends string>(streams: StreamValues<Stream>) => {
+    fromLines: async <Stream extends string>(
+      streams: StreamValues<Stream>,
+      contracts?: ReadonlySet<string>,
+    ) => {
+      const { measurement } = adapter.recompute(published, {}, ctx.window)
+      const named = measurement.evidence.flatMap((one) => (one.kind === 'logs' ? one.contract : []))
+      // They count as hubs.
+      if (contracts !== undefined)
+        report.compare('contracts', named.toSorted(), [...contracts].toSorted())
       const whole = aggregatedOf(published)
       await compareHours(recomputation, streams, whole.streams)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a poll packed it, and its hours were compared

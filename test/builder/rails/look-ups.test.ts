@@ -261,6 +261,8 @@ test('what the polls of nine days know follows from the lines of their look-ups'
   const recomputation = { adapter: x402, lookUps, report }
   expect(compareLookUps(recomputation, measured(endMs, payments))).toEqual(found)
   expect(report.findings.filter(({ good }) => !good)).toEqual([])
+  const details = report.findings.map(({ detail }) => detail).join('\n')
+  expect(details).toContain('16 of the largest payers wait or were left out')
 })
 
 test('later polls read the new blocks in whole chunks: at most 15 requests a day', async () => {
@@ -271,13 +273,15 @@ test('later polls read the new blocks in whole chunks: at most 15 requests a day
   expect(methods().all - before).toBe(4 + 2 * 4)
 })
 
-test('after a long pause a poll makes 144 requests for new blocks, and the next ones the rest', async () => {
+test('after a long pause a poll makes 144 requests for new blocks and notes the last one, and the next polls read the rest', async () => {
   const from = payments.slice(0, 3)
   await lookUpAt(endMs - 40 * dayMs, { from })
   const before = methods().all
-  await lookUpAt(endMs, { from })
+  const { note } = await lookUpAt(endMs, { from })
+  expect(note).toMatch(/The transfers after block \d+ are not read yet\./)
   expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
-  for (const _ of [2, 3]) await lookUpAt(endMs, { from })
+  await lookUpAt(endMs, { from })
+  expect((await lookUpAt(endMs, { from })).note).not.toContain('not read yet')
   const [first, ...later] = rangesIntoPayers()
   expectWhole(later, (first?.to ?? 0) + 1, later.at(-1)?.to ?? 0)
   expect(later.at(-1)?.to).toBeGreaterThan(head - chunk)
