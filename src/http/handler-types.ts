@@ -18,6 +18,7 @@ export interface ReadContext {
   readonly list: ReadList
   /** Verifies the credentials and charges the wallet. @throws ApiError 401, or 429 if the wallet is over its limit */
   readonly partner: () => Promise<PartnerProof>
+  readonly admission: WalletAdmission
   /** Signed calls left for the wallet; null without a limit. */
   readonly walletCallsLeft: () => number | null
 }
@@ -27,7 +28,6 @@ export interface WriteContext extends ReadContext {
   readonly json: JsonObject
   readonly rawSha256: string
   readonly request: WriteRequest
-  readonly admission: WalletAdmission
   readonly fingerprint: ClientFingerprint
 }
 

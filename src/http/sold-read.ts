@@ -49,6 +49,7 @@ export async function sellRead(
     payerSignature: payerSignatureOf(incoming),
     purpose: 'read',
     nowMs,
+    chargeOutbound: context.admission.chargeOutbound,
     produce,
     isGone: () => incoming.socket.destroyed,
   })

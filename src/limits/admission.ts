@@ -21,8 +21,8 @@ export interface WalletTerms {
 export interface CostAdmission {
   /** The key of the IPv4 address or IPv6 /48, among which callers take turns; null without limits. */
   readonly network: number | null
-  /** Counts an outbound request, refunded if a signature is verified afterwards. @throws ApiError `rate_limited` */
-  readonly chargeOutbound: () => void
+  /** Counts outbound requests. The result, or a signature verified later, refunds them. @throws ApiError `rate_limited` */
+  readonly chargeOutbound: () => () => void
   /** Counts the bytes of a write and its entries of the log before they are stored. @throws ApiError `rate_limited` */
   readonly chargeStorage: (bytes: number, logEntries: number) => void
 }
@@ -72,7 +72,7 @@ const unlimitedAdmission: Admission = {
   headers: () => ({}),
   precheck: () => Promise.resolve(),
   charge: () => Promise.resolve(),
-  chargeOutbound: () => undefined,
+  chargeOutbound: () => () => undefined,
   chargeStorage: () => undefined,
   release: () => undefined,
   remaining: () => null,
@@ -155,9 +155,9 @@ function storageClaims(claimsOf: ClaimsOf, bytes: number, logEntries: number): r
   return logEntries === 0 ? stored : [...stored, ...claimsOf('log_entries', logEntries)]
 }
 
-/** @throws ApiError `rate_limited` */
-function takeOrThrow(limiter: Limiter, claims: readonly Claim[]): void {
-  if (limiter.take(claims)) return
+/** Returns the refund. @throws ApiError `rate_limited` */
+function takeOrThrow(limiter: Limiter, claims: readonly Claim[]): () => void {
+  if (limiter.take(claims)) return () => limiter.refund(claims)
   const { code, details, headers = {} } = refusalOf(limiter, claims)
   throw new ApiError(code, details, { headers })
 }
@@ -178,7 +178,7 @@ function admitSigned(
   const { limiter } = deps
   const arrival = perNetwork('work', network, requestCosts.failedSignature)
   const overLimit = requestCosts.failedSignature - requestCosts.database
-  const outbound: Claim[] = []
+  const outbound: (() => void)[] = []
   let claims = arrival
   let claimsOf = ofNetwork(network)
   let isSettled = false
@@ -188,7 +188,7 @@ function admitSigned(
     if (isSettled) return
     isSettled = true
     if (hasArrived) limiter.refund(refunded)
-    limiter.refund(outbound)
+    for (const refund of outbound) refund()
   }
   const claimsOfWallet = async ({ id }: Wallet): Promise<ClaimsOf> => {
     if (lookup?.walletId !== id) {
@@ -246,10 +246,11 @@ function admitSigned(
     },
     chargeOutbound() {
       // The reserve has paid for the request.
-      if (!hasArrived && !isSettled) return
-      const cost = claimsOf('work', requestCosts.outbound)
-      takeOrThrow(limiter, cost)
-      if (!isSettled) outbound.push(...cost)
+      if (!hasArrived && !isSettled) return () => undefined
+      const refund = takeOrThrow(limiter, claimsOf('work', requestCosts.outbound))
+      if (isSettled) return refund
+      outbound.push(refund)
+      return () => undefined
     },
     chargeStorage: (bytes, logEntries) =>
       takeOrThrow(limiter, storageClaims(claimsOf, bytes, logEntries)),

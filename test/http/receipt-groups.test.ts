@@ -90,7 +90,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     idempotencyKey: one.key === null ? null : `key-${one.key}`,
     remoteKey: () => 'remote',
     network: null,
-    chargeOutbound: () => undefined,
+    chargeOutbound: () => () => undefined,
     chargeStorage: () => undefined,
   }
   return { request, proof, draft }

@@ -4,8 +4,10 @@ import { request } from 'node:http'
 
 import { describe, expect, it } from 'vitest'
 
+import { startPaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
 import { decodedHeader, feed, payer, price, usePaymentTests } from '../support/payment-tests.ts'
+import { countOf } from '../support/requests.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import {
   chainAccount,
@@ -192,6 +194,24 @@ describe('a payment that buys nothing', () => {
     // With enough funds the same payment is accepted.
     await t.chain.mint(poor.address, price)
     expect((await buy(byPoor)).status).toBe(200)
+  })
+
+  it('payments of an empty wallet cause at most 240 simulations, and successful payments cost no units', async () => {
+    await t.paid.stop()
+    const { chain, proxy } = t
+    t.paid = await startPaidService({ chain, rpcUrl: proxy.url, limits: 'on' })
+    const signer = evmWallet('a free wallet')
+    const call = { method: 'GET', path: feed }
+    const free = await partnerHeaders(signer, call, { nowMs: t.paid.clock.now() })
+    for (let at = 0; at < 3; at += 1) expect((await buy(await sign(), feed, free)).status).toBe(200)
+    const terms = { to: t.paid.receiver, value: price }
+    const byPoor = await signAuthorization(chainAccount('without funds'), terms)
+    const before = proxy.requests.length
+    const statuses: number[] = []
+    for (let at = 0; at < 260; at += 1) statuses.push((await buy(byPoor, feed, free)).status)
+    expect(countOf(statuses)).toEqual({ 402: 240, 429: 20 })
+    const methods = proxy.requests.slice(before).map(({ method }) => method)
+    expect(countOf(methods)).toEqual({ eth_estimateGas: 240 })
   })
 
   it('a payment refused since gas is too expensive may be sent again', async () => {

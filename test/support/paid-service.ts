@@ -15,7 +15,7 @@ import { loadPayments } from '../../src/payments/load.ts'
 import type { PaymentSettings } from '../../src/payments/load.ts'
 import type { Payments } from '../../src/payments/settler.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
-import { publicDir, startService } from './http-service.ts'
+import { handClock, publicDir, startService } from './http-service.ts'
 import type { HandClock, Service } from './http-service.ts'
 import type { UsdcChain } from './usdc-chain.ts'
 import { chainAccount, chainKey } from './x402-payment.ts'
@@ -37,6 +37,8 @@ export interface PaidOptions {
   /** Factor by which the timeouts of the service are shorter. */
   readonly speed?: number
   readonly pausesMs?: readonly number[]
+  /** With limits the clock stands still, so that no units come back. */
+  readonly limits?: 'on'
 }
 
 /** Pauses between checks for a transfer: patient if each transaction is mined at once, impatient if none is. */
@@ -66,7 +68,7 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
   const receiver = chainAccount('receiver').address
   const settler = chainAccount('settler').address
   await chain.fund(settler)
-  const clock = wallClock(speed)
+  const clock = options.limits === 'on' ? handClock(Date.now()) : wallClock(speed)
   const folder = await mkdtemp(join(tmpdir(), 'ledger-paid-'))
   const keyFile = join(folder, 'settler.key')
   await writeFile(keyFile, `${chainKey('settler')}\n`, { mode: 0o600 })
@@ -82,6 +84,7 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
   const published = await publicDir()
   const service = await startService(published.dir, {
     clock,
+    limits: options.limits ?? 'off',
     actions: { payments },
     ...(databasePath === undefined ? {} : { databasePath }),
     ...(options.level === undefined ? {} : { level: options.level }),

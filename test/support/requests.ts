@@ -112,7 +112,7 @@ export const statusCounts = (answers: readonly { readonly status: number }[]) =>
   countOf(answers.map(({ status }) => status))
 
 /** How often each value occurs. */
-export function countOf(values: readonly number[]): Record<string, number> {
+export function countOf(values: readonly (number | string)[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1
   return counts

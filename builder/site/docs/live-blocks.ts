@@ -213,7 +213,7 @@ const costs: readonly (readonly [what: string, units: number])[] = [
   ['a signed request of a wallet over its own limit', requestCosts.database],
   ['a failed signature', requestCosts.failedSignature],
   [
-    'a request that the service sends for you: an e-mail, an application, a signature check by a node',
+    'a request that the service sends for you: an e-mail, an application, a signature check by a node, a payment that does not succeed',
     requestCosts.outbound,
   ],
 ]

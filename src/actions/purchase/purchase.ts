@@ -60,6 +60,8 @@ export async function purchase<T>(
     key: { chainId: paymentAsset.chainId, asset: paymentAsset.address.toLowerCase(), payer, nonce },
     signatureSha256: sha256Hex(payment.authorization.signature),
   }
+  // Refunded only when money moves: a payer without funds, or who hangs up, costs calls to the chain but no money.
+  const refund = request.chargeOutbound()
   try {
     await authenticate(sale)
     const inFlight = `${payer}:${nonce}`
@@ -67,7 +69,9 @@ export async function purchase<T>(
     if (payments.inFlight.has(inFlight)) throw settlementPending(stillPending(payer, null))
     payments.inFlight.add(inFlight)
     try {
-      return await sell(sale)
+      const result = await sell(sale)
+      refund()
+      return result
     } finally {
       payments.inFlight.delete(inFlight)
     }

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { isUnassigned } from '../../db/payments.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments.ts'
+import type { CostAdmission } from '../../limits/admission.ts'
 import type { Authorization } from '../../payments/authorization.ts'
 import { outcomeHeaders, paymentRequired } from '../../payments/challenge.ts'
 import type { PaymentOffer } from '../../payments/challenge.ts'
@@ -20,6 +21,7 @@ export interface PurchaseRequest<T> extends PaymentOffer {
   /** The payer names the buyer: a signature of `messages.payment`. */
   readonly payerSignature: string | null
   readonly nowMs: number
+  readonly chargeOutbound: CostAdmission['chargeOutbound']
   /** Creates the answer before the payment is charged. Throws if there is nothing to sell. */
   readonly produce: () => Promise<T>
   /** Returns true if the payer has disconnected. The next request then delivers the answer. */

@@ -76,6 +76,7 @@ export async function changeSubscription(
     payerSignature: write.payerSignature,
     detail: detailOf(write, partner.handle),
     nowMs,
+    chargeOutbound: request.chargeOutbound,
     produce: () => Promise.resolve(null),
     isGone: write.isGone,
   })
