@@ -79,8 +79,11 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       const payment = requestOf(authorization, terms)
       const settling = fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS)
       if ((await unavailabilityOf(settling)) !== null) return null
-      const hash = (await settling).transaction?.toLowerCase() ?? ''
-      return transactionHash.test(hash) ? hash : null
+      const { success, errorReason, transaction = '' } = await settling
+      const hash = transaction.toLowerCase()
+      if (transactionHash.test(hash)) return hash
+      const refusal = refusalOf(errorReason)
+      return !success && hash === '' && definite.test(refusal.code) ? refusal : null
     },
     resetNonce: () => undefined,
     async inspect() {
@@ -122,15 +125,17 @@ function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms)
   }
 }
 
-const reasons: readonly (readonly [RegExp, SettlementRefusal['reason']])[] = [
-  [/nonce|already_used|canceled/i, 'used'],
+const refusalCodes: readonly (readonly [RegExp, SettlementRefusal['code']])[] = [
+  [/nonce|already_used|canceled/i, 'authorization_already_used'],
   [/insufficient/i, 'insufficient_funds'],
-  [/valid_before|valid_after|expired/i, 'expired'],
-  [/signature/i, 'signature'],
+  [/valid_before|valid_after|expired/i, 'payment_expired'],
+  [/signature/i, 'payment_signature_invalid'],
 ]
+/** These lie in the payment itself. With the others, the transfer may have happened. */
+const definite = /funds|expired|signature/
 
 function refusalOf(invalidReason = ''): SettlementRefusal {
   const shown = invalidReason.replaceAll(/[^\w .:-]/g, ' ')
-  const reason = reasons.find(([pattern]) => pattern.test(shown))?.[1] ?? 'refused'
-  return { reason, message: `The facilitator refuses the payment: ${shown}` }
+  const code = refusalCodes.find(([pattern]) => pattern.test(shown))?.[1] ?? 'payment_refused'
+  return { code, message: `The facilitator refuses the payment: ${shown}` }
 }

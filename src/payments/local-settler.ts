@@ -256,35 +256,31 @@ async function estimate(
 }
 
 const tooMuchGas: SettlementRefusal = {
-  reason: 'refused',
+  code: 'payment_refused',
   message: `Settlement needs more than ${MAX_GAS} gas`,
 }
-const rejected: SettlementRefusal = { reason: 'refused', message: 'The token rejects the transfer' }
+const rejected: SettlementRefusal = { ...tooMuchGas, message: 'The token rejects the transfer' }
 
 /** Error texts of the token (FiatTokenV2_2 and its bases). */
-const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal['reason'], string])[] = [
-  [/authorization is used or canceled/i, 'used', 'The authorization was used or cancelled'],
-  [
-    /amount exceeds balance/i,
-    'insufficient_funds',
-    'The payer has less USDC on Base than the price',
-  ],
+const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal['code'], string])[] = [
+  [/used or canceled/i, 'authorization_already_used', 'The authorization was used or cancelled'],
+  [/exceeds balance/i, 'insufficient_funds', 'The payer has less USDC on Base than the price'],
   [
     /authorization is expired|not yet valid/i,
-    'expired',
+    'payment_expired',
     'The authorization is not valid at the latest block',
   ],
-  [/invalid signature/i, 'signature', 'The token does not accept the signature'],
-  [/blacklisted/i, 'refused', 'The issuer of USDC has blocked the payer or the receiver'],
-  [/paused/i, 'refused', 'The issuer of USDC has paused all transfers'],
-  [/out ?of ?gas|gas required exceeds/i, tooMuchGas.reason, tooMuchGas.message],
-  [/revert/i, rejected.reason, rejected.message],
+  [/invalid signature/i, 'payment_signature_invalid', 'The token does not accept the signature'],
+  [/blacklisted/i, 'payment_refused', 'The issuer of USDC has blocked the payer or the receiver'],
+  [/paused/i, 'payment_refused', 'The issuer of USDC has paused all transfers'],
+  [/out ?of ?gas|gas required exceeds/i, tooMuchGas.code, tooMuchGas.message],
+  [/revert/i, rejected.code, rejected.message],
 ]
 
 function tokenRefusal({ code, message, data }: NodeRefusal): SettlementRefusal | null {
   const words = `${message} ${revertReason(data)}`
-  const [, reason, text] = tokenRefusals.find(([pattern]) => pattern.test(words)) ?? []
-  if (reason !== undefined && text !== undefined) return { reason, message: text }
+  const [, known, text] = tokenRefusals.find(([pattern]) => pattern.test(words)) ?? []
+  if (known !== undefined && text !== undefined) return { code: known, message: text }
   return code === 3 ? rejected : null
 }
 

@@ -1,12 +1,13 @@
+import type { ErrorCode } from '../contract/errors.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import type { Authorization } from './authorization.ts'
 import type { UsdcChain } from './chain.ts'
 
 export type SettlementMode = 'off' | 'local' | 'facilitator'
 
-/** `used`: the authorization was used or cancelled; only the chain shows which. */
+/** `authorization_already_used`: used or cancelled; only the chain shows which. */
 export type SettlementRefusal = {
-  readonly reason: 'used' | 'insufficient_funds' | 'expired' | 'signature' | 'refused'
+  readonly code: ErrorCode
   readonly message: string
 }
 
@@ -27,15 +28,15 @@ export interface Settler {
   /** @throws SettlementUnavailableError if the result is unknown */
   readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<SettlementCheck>
   /**
-   * Awaits `record`, then sends the transaction and returns its hash if it is known. @throws SettlementUnavailableError
-   * if a retry is safe, or, after `record`, if a node has refused the transaction
+   * Awaits `record`, then sends the transaction and returns its hash if it is known, or a definite refusal of the
+   * facilitator. @throws SettlementUnavailableError if a retry is safe, or, after `record`, if a node has refused it
    */
   readonly submit: (
     authorization: Authorization,
     checked: { readonly gas: bigint; readonly terms: PaymentTerms },
     record: RecordSubmission,
     inTurn: Turns,
-  ) => Promise<string | null>
+  ) => Promise<string | SettlementRefusal | null>
   readonly resetNonce: () => void
   /** Returns problems for the operator; never throws. */
   readonly inspect: () => Promise<readonly string[]>

@@ -32,10 +32,14 @@ const payments = usePaymentTests(async ({ chain }) => {
   facilitator = await serveFacilitator(referenceFacilitator(chain.url))
   return await startPaidService({ chain, facilitatorUrl: facilitator.url })
 })
-const { tests: t, get, buy, sign, charged, expectUsed } = payments
+const { tests: t, get, buy, sign, charged, expectUsed, rows } = payments
 
 beforeAll(() => t.chain.fund(chainAccount('facilitator').address))
 afterEach(() => facilitator.stop())
+
+const refusalFor = (errorReason: string) => ({
+  body: { success: false, errorReason, transaction: '', network: 'eip155:8453' as const },
+})
 
 /** The payment is delivered now, or is pending now and delivered at the next try. */
 async function expectDelivered(signed: SignedAuthorization): Promise<void> {
@@ -80,21 +84,39 @@ describe('a facilitator', () => {
     await expectDelivered(await sign())
   })
 
-  it('a facilitator that settled and denies it is not trusted', async () => {
-    facilitator.behave((path) =>
-      path === '/settle'
-        ? {
-            body: {
-              success: false,
-              errorReason: 'invalid_transaction_state',
-              transaction: '',
-              network: 'eip155:8453',
-            },
-          }
-        : undefined,
-    )
-    await expectDelivered(await sign())
-  })
+  it.each(['invalid_transaction_state', 'insufficient_funds'])(
+    'a facilitator that settled and denies it as %s is not trusted',
+    async (errorReason) => {
+      facilitator.behave((path) => (path === '/settle' ? refusalFor(errorReason) : undefined))
+      await expectDelivered(await sign())
+    },
+  )
+
+  it.each([
+    ['insufficient_funds', 'insufficient_funds'],
+    ['invalid_exact_evm_payload_authorization_valid_before', 'payment_expired'],
+    ['invalid_exact_evm_payload_signature', 'payment_signature_invalid'],
+  ])(
+    'a payment that the facilitator refuses to settle as %s is a 402 after one look at the chain, and may be sent again',
+    async (errorReason, code) => {
+      const reference = referenceFacilitator(t.chain.url)
+      const settle = reference.settle.bind(reference)
+      const { body } = refusalFor(errorReason)
+      const refusing = Object.assign(reference, { settle: () => Promise.resolve(body) })
+      const strict = await serveFacilitator(refusing)
+      await t.paid.stop()
+      t.paid = await startPaidService({ chain: t.chain, facilitatorUrl: strict.url })
+      const signed = await sign()
+      const answer = await buy(signed)
+      expect([answer.status, answer.code]).toEqual([402, code])
+      expect(answer.headers.get('payment-required')).not.toBeNull()
+      expect(await charged()).toBe(0n)
+      expect(await rows()).toMatchObject([{ state: 'submitted' }])
+      Object.assign(reference, { settle })
+      await expectDelivered(signed)
+      await strict.stop()
+    },
+  )
 
   it('a facilitator that names another transaction is not trusted', async () => {
     await t.paid.stop()

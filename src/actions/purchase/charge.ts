@@ -107,7 +107,11 @@ export async function charge<T>(
     recordedHash = txHash
   }
   // The payment stays submitted even if a node rejects it, since another node may have accepted it.
-  const txHash = await settler.submit(authorization, { gas, terms }, record, inTurn)
+  const sent = await settler.submit(authorization, { gas, terms }, record, inTurn)
+  if (sent instanceof Object && (await findSettlement(payments, reserved)).kind === 'open') {
+    throw refusal(request, sent.code, sent.message, key.payer)
+  }
+  const txHash = typeof sent === 'string' ? sent : null
   if (txHash !== null && txHash !== recordedHash) {
     await write((tx) => setPaymentHash(tx, reserved.id, txHash))
   }

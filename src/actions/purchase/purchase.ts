@@ -5,7 +5,6 @@
  */
 import { sha256Hex } from '../../auth/messages.ts'
 import { ApiError } from '../../contract/errors.ts'
-import type { ErrorCode } from '../../contract/errors.ts'
 import { paymentAsset } from '../../contract/x402.ts'
 import { newId } from '../../core/new-id.ts'
 import { isoTime, secondMs } from '../../core/time.ts'
@@ -214,25 +213,17 @@ async function serveOrHold<T>(
 async function handleUsedAuthorization<T>(
   sale: Sale<T>,
   reservation: Reservation,
-  { reason, message }: SettlementRefusal,
+  { code, message }: SettlementRefusal,
 ): Promise<PurchaseResult<T>> {
   const { request, payments, key } = sale
-  if (reason === 'used') {
+  if (code === 'authorization_already_used') {
     const standing = await findSettlement(payments, reservation.reserved)
     if (standing.kind === 'found') return await serveOrHold(sale, reservation, standing.in)
     // The authorization was used, but no transfer was found. With a new signature, the payer could pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
-  throw refusal(request, refusalCodes[reason], message, key.payer)
+  throw refusal(request, code, message, key.payer)
 }
-
-const refusalCodes = {
-  used: 'authorization_already_used',
-  insufficient_funds: 'insufficient_funds',
-  expired: 'payment_expired',
-  signature: 'payment_signature_invalid',
-  refused: 'payment_refused',
-} as const satisfies Record<SettlementRefusal['reason'], ErrorCode>
 
 function decode(header: string): DecodedPayment {
   try {
