@@ -21,7 +21,7 @@ function expectError(answer: RawAnswer, status: number, code: string): void {
 
 describe('at the path of a document and of a handler', () => {
   test.each(['/api/v1/rails', '/api/v1/health'])(
-    '%s requires exactly one valid Host',
+    '%s requires exactly one valid Host, or none in HTTP/1.0',
     async (path) => {
       const line = `GET ${path}`
       expect((await send(service.address, line, ['Host: a.example:8787'])).status).toBe(200)
@@ -36,6 +36,11 @@ describe('at the path of a document and of a handler', () => {
         `GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`,
       )
       expectError(parseAnswer(none), 400, 'malformed_host')
+      const hosts = (count: number) => 'Host: a.example\r\n'.repeat(count)
+      const old = async (count: number) =>
+        parseAnswer(await exchange(service.address, `GET ${path} HTTP/1.0\r\n${hosts(count)}\r\n`))
+      expect([(await old(0)).status, (await old(1)).status]).toEqual([200, 200])
+      expectError(await old(2), 400, 'malformed_host')
     },
   )
 
@@ -164,7 +169,7 @@ test('a request line without a version returns 400, whatever headers follow', as
   }
 })
 
-test('headers and targets over 8 KiB return 431 and are never cacheable', async () => {
+test('headers and targets over 16 KiB return 431 and are never cacheable', async () => {
   const huge = 'a'.repeat(17 * 1024)
   expectError(
     await send(service.address, 'GET /api/v1/rails', [`X-A: ${huge}`]),

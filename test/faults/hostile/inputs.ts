@@ -109,7 +109,7 @@ export const inputs: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'a DELETE with a body': `DELETE /api/v1/partners/subscription HTTP/1.1\r\nHost: a\r\n${withLength(smuggled)}`,
   },
   '400 malformed_host': {
-    'HTTP/1.0 without a host': 'GET /api/v1/rails HTTP/1.0\r\n\r\n',
+    'HTTP/1.0 with two hosts': 'GET /api/v1/rails HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n',
     'HTTP/1.1 without a host': `GET /api/v1/rails HTTP/1.1\r\n${last}`,
     'two hosts that agree': `${get}Host: a\r\n${last}`,
     'a host with a path': `GET /api/v1/rails HTTP/1.1\r\nHost: a/b\r\n${last}`,
