@@ -19,21 +19,23 @@ export function isoDate(timeMs: number): string {
 }
 
 const rfc3339 =
-  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /** From the first to the last day, both included. */
 export function daysBetween(firstDay: string, lastDay: string): number {
   return Math.round((Date.parse(lastDay) - Date.parse(firstDay)) / dayMs) + 1
 }
 
-/** Null if the text is not an RFC 3339 date-time. Digits beyond milliseconds are truncated. */
+/** Null if the text is not an RFC 3339 date-time. Digits beyond milliseconds are truncated, a leap second is the ms before it. */
 export function parseTime(text: string): number | null {
   const match = rfc3339.exec(text)
   if (match === null) return null
-  const [, year, month, day] = match
+  const [, year, month, day, , , second] = match
   if (Number(day) > daysInMonth(Number(year), Number(month))) return null
-  const timeMs = Date.parse(text.toUpperCase())
-  return Number.isNaN(timeMs) ? null : timeMs
+  const isLeap = second === '60'
+  const known = isLeap ? text.replace(/:60(?:\.\d+)?/, ':59.999') : text
+  const timeMs = Date.parse(known.toUpperCase())
+  return Number.isNaN(timeMs) || (isLeap && (timeMs + 1) % dayMs !== 0) ? null : timeMs
 }
 
 function daysInMonth(year: number, month: number): number {

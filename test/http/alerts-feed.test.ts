@@ -99,6 +99,13 @@ describe('the alert feed', () => {
     expect((await feed(sinceQuery('2026-11-21T06:00:00.500Z'))).count).toBe(0)
     expect((await feed(sinceQuery('2026-11-21T07:00:00.5+01:00'))).count).toBe(0)
     expect((await feed(sinceQuery('2026-11-21t06:00:00z'))).count).toBe(1)
+    // The example of RFC 3339, section 5.8.
+    expect((await feed(sinceQuery('1990-12-31T15:59:60-08:00'))).count).toBe(1)
+    const path = '/api/v1/alerts/feed?since=2026-11-21T07:00:00+01:00'
+    expect(await partnerClient(service, alice)('GET', path)).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: 'since', message: expect.stringContaining('%2B') as unknown }] },
+    })
   })
 
   test('the alert feed is available to partners and to paying callers only', async () => {

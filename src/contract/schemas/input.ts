@@ -29,7 +29,7 @@ function walletProblem(text: string): string | null {
 }
 
 export const timeInput = text(35)
-  .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time')
+  .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time (in a query, + is %2B)')
   .meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' })
 
 /** Fits the longest signature of a contract wallet: 8,192 bytes in hex. */
