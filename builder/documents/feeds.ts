@@ -16,15 +16,14 @@ interface Feed {
   readonly items: readonly Item[]
 }
 
-/** An item of JSON Feed. */
 interface Item {
-  /** Permanent and unique. */
+  /** Permanent, and unique in this ledger. */
   readonly id: string
-  readonly url: string
+  readonly path: string
   readonly title: string
-  readonly content_text: string
-  readonly date_published: string
-  readonly date_modified: string
+  readonly text: string
+  readonly at: string
+  readonly changedAt?: string | undefined
 }
 
 const maxItems = 100
@@ -75,57 +74,68 @@ type Publisher = Pick<World, 'signingKeys' | 'site'>
 function* documentsOf(feeds: readonly Feed[], publisher: Publisher): Generator<PublicDocument> {
   for (const feed of feeds) {
     yield atomDocument(feed, publisher)
-    const json = plainJson(jsonFeed(newestOf(feed), publisher))
+    const json = plainJson(jsonFeed(feed, publisher))
     yield unarchived(feedPath(feed, 'json'), 'application/feed+json', maxAgeSeconds, json)
   }
 }
 
 function atomDocument(feed: Feed, publisher: Publisher): PublicDocument {
   const type = 'application/atom+xml; charset=utf-8'
-  const text = atom(newestOf(feed), publisher)
+  const text = atom(feed, publisher)
   return unarchived(feedPath(feed, 'atom'), type, maxAgeSeconds, { text })
 }
 
-function newestOf(feed: Feed): Feed {
-  return { ...feed, items: feed.items.slice(0, maxItems) }
+/** Names the ledger by its first key, which never changes, so that another address of the site changes no id. */
+function urnOf(id: string, { signingKeys: { keys } }: Publisher): string {
+  return `urn:agent-income-ledger:${keys.at(-1)?.kid ?? ''}:${id}`
+}
+
+/** The newest items, as in JSON Feed. */
+function entriesOf({ items }: Feed, publisher: Publisher) {
+  return items.slice(0, maxItems).map((item) => ({
+    id: urnOf(item.id, publisher),
+    url: `${publisher.site.url}${item.path}`,
+    title: item.title,
+    content_text: item.text,
+    date_published: item.at,
+    date_modified: changeOf(item),
+  }))
 }
 
 function feedPath({ name }: Feed, ending: 'atom' | 'json'): string {
   return `/feeds/${name}.${ending}`
 }
 
-function deskFeed({ articles, site }: Pick<World, 'articles' | 'site'>): Feed {
+function deskFeed({ articles }: Pick<World, 'articles'>): Feed {
   return {
     name: 'desk',
-    title: 'Agent Income Ledger: the desk',
+    title: 'the desk',
     page: '/desk',
-    items: articles.toSorted(byDate).map(({ slug, title, date, excerpt }) => {
-      const url = `${site.url}/desk/${slug}`
-      return { id: url, url, title, content_text: excerpt, ...datedAt(`${date}T00:00:00.000Z`) }
+    items: articles.toSorted(byDate).map(({ slug, title, date, excerpt: text }) => {
+      return { id: `article:${slug}`, path: `/desk/${slug}`, title, text, at: startOf(date) }
     }),
   }
 }
 
-function transitionFeed(world: Pick<World, 'events' | 'site'>): Feed {
+function transitionFeed(world: Pick<World, 'events'>): Feed {
   return {
     name: 'transitions',
-    title: 'Agent Income Ledger: status changes',
+    title: 'status changes',
     page: '/',
     items: transitionItems(world, () => true),
   }
 }
 
 function transitionItems(
-  { events, site }: Pick<World, 'events' | 'site'>,
+  { events }: Pick<World, 'events'>,
   isOf: (rail: string | null) => boolean,
 ): Item[] {
   return events
     .filter(({ kind, rail }) => kind === 'rail_transition' && isOf(rail))
     .toSorted((a, b) => b.seq - a.seq)
     .map(({ rail, seq, title, createdAtMs }) => {
-      const url = rail === null ? `${site.url}/` : `${site.url}${railPath(rail)}#status`
-      const id = `${site.url}/feeds/transitions.atom#${seq}`
-      return { id, url, title, content_text: title, ...datedAt(isoTime(createdAtMs)) }
+      const path = rail === null ? '/' : `${railPath(rail)}#status`
+      return { id: `transition:${seq}`, path, title, text: title, at: isoTime(createdAtMs) }
     })
 }
 
@@ -134,118 +144,110 @@ export const railFeedPath = (rail: string) => `/feeds/rails/${rail}.atom`
 /** Status changes and flags of one rail. */
 function railFeed(
   { rail, display_name: name }: { readonly rail: string; readonly display_name: string },
-  world: Pick<World, 'closedFlags' | 'events' | 'openFlags' | 'site'>,
+  world: Pick<World, 'closedFlags' | 'events' | 'openFlags'>,
 ): Feed {
   const flags = [...world.openFlags, ...world.closedFlags].filter((flag) => flag.rail === rail)
-  const items = flags.map((flag) => flagItem(flag, world.site.url))
+  const items = flags.map(flagItem)
   return {
     name: `rails/${rail}`,
-    title: `Agent Income Ledger: ${name}`,
+    title: name,
     page: railPath(rail),
     items: [...transitionItems(world, (of) => of === rail), ...items].toSorted(byChange),
   }
 }
 
-function receiptFeed({ community, site }: Pick<World, 'community' | 'site'>): Feed {
+function receiptFeed({ community }: Pick<World, 'community'>): Feed {
   return {
     name: 'receipts',
-    title: 'Agent Income Ledger: receipts',
+    title: 'receipts',
     page: '/receipts',
     items: community.receipts.map(({ receipt_id: id, amount_usdc: amount, rail, ...receipt }) => {
-      const url = `${site.url}${receiptPath(id)}`
       const title = `Receipt of ${amount} USDC on ${rail}, ${receipt.verification}`
       const text = receipt.summary ?? `Paid to ${receipt.to_wallet}`
-      return { id: url, url, title, content_text: text, ...datedAt(receipt.accepted_at) }
+      return { id: `receipt:${id}`, path: receiptPath(id), title, text, at: receipt.accepted_at }
     }),
   }
 }
 
-function jobFeed({ exchange, site }: Pick<World, 'exchange' | 'site'>): Feed {
+function jobFeed({ exchange }: Pick<World, 'exchange'>): Feed {
   return {
     name: 'jobs',
-    title: 'Agent Income Ledger: jobs',
+    title: 'jobs',
     page: '/jobs',
-    items: exchange.jobs.map(({ id, status, title, description, budget_usdc: budget, ...job }) => {
-      const url = `${site.url}${jobPath(id)}`
-      const words = `Budget up to ${budget} USDC. ${description ?? ''}`.trim()
-      const dates = { date_published: job.created_at, date_modified: job.updated_at }
-      return { id: url, url, title: `${title ?? id}, ${status}`, content_text: words, ...dates }
+    items: exchange.jobs.map(({ id, created_at: at, updated_at: changedAt, ...job }) => {
+      const title = `${job.title ?? id}, ${job.status}`
+      const text = `Budget up to ${job.budget_usdc} USDC. ${job.description ?? ''}`.trim()
+      return { id: `job:${id}`, path: jobPath(id), title, text, at, changedAt }
     }),
   }
 }
 
-function pactFeed({ pacts, site }: Pick<World, 'pacts' | 'site'>): Feed {
-  const urlOf = (id: string) => `${site.url}${pactPath(id)}`
+function pactFeed({ pacts }: Pick<World, 'pacts'>): Feed {
+  const itemOf = (id: string, phase: string, text: string, at: string) => {
+    return { id: `pact:${id}`, path: pactPath(id), title: `Pact ${id}: ${phase}`, text, at }
+  }
   return {
     name: 'pacts',
-    title: 'Agent Income Ledger: pacts',
+    title: 'pacts',
     page: '/pacts',
     items: [
-      ...pacts.settled.map(({ pact_id: id, amount_usdc: amount, settled_at: at }) => {
-        const url = urlOf(id)
-        const title = `Pact ${id}: settled`
-        return { id: url, url, title, content_text: `${amount} USDC`, ...datedAt(at) }
-      }),
-      ...pacts.inFlight.map(({ pact_id: id, phase_status: phase, updated_at: at, ...pact }) => {
-        const url = urlOf(id)
-        const title = `Pact ${id}: ${phase}`
-        return { id: url, url, title, content_text: pact.next_action, ...datedAt(at) }
-      }),
+      ...pacts.settled.map(({ pact_id: id, amount_usdc: amount, settled_at: at }) =>
+        itemOf(id, 'settled', `${amount} USDC`, at),
+      ),
+      ...pacts.inFlight.map(({ pact_id: id, phase_status: phase, next_action: text, ...pact }) =>
+        itemOf(id, phase, text, pact.updated_at),
+      ),
     ].toSorted(byChange),
   }
 }
 
-function flagFeed(world: Pick<World, 'closedFlags' | 'openFlags' | 'site'>): Feed {
+function flagFeed(world: Pick<World, 'closedFlags' | 'openFlags'>): Feed {
   return {
     name: 'flags',
-    title: 'Agent Income Ledger: honesty flags',
+    title: 'honesty flags',
     page: '/honesty',
-    items: [...world.openFlags, ...world.closedFlags]
-      .map((flag) => flagItem(flag, world.site.url))
-      .toSorted(byChange),
+    items: [...world.openFlags, ...world.closedFlags].map(flagItem).toSorted(byChange),
   }
 }
 
-function flagItem(flag: Flag, siteUrl: string): Item {
-  const url = `${siteUrl}/honesty#${flag.id}`
+function flagItem(flag: Flag): Item {
   const closed = flag.closed_at
   const numbers = Object.entries(flag.evidence).map(
     ([name, value]) => `${name}: ${value ?? 'unknown'}`,
   )
   return {
-    id: url,
-    url,
+    id: `flag:${flag.id}`,
+    path: `/honesty#${flag.id}`,
     title: closed === undefined ? flag.title : `Closed: ${flag.title}`,
-    content_text: [flag.severity, flag.kind, ...numbers].join('; '),
-    date_published: flag.opened_at,
-    date_modified: closed ?? flag.opened_at,
+    text: [flag.severity, flag.kind, ...numbers].join('; '),
+    at: flag.opened_at,
+    changedAt: closed,
   }
 }
 
-function disputeFeed({ disputes, site }: Pick<World, 'disputes' | 'site'>): Feed {
+function disputeFeed({ disputes }: Pick<World, 'disputes'>): Feed {
   return {
     name: 'disputes',
-    title: 'Agent Income Ledger: disputes',
+    title: 'disputes',
     page: '/disputes',
     items: disputes.newest
-      .map(({ dispute_id: id, state, claim, opened_at, updated_at }) => ({
-        id: `${site.url}${disputePath(id)}`,
-        url: `${site.url}${disputePath(id)}`,
-        title: `Dispute ${id}: ${state}`,
-        content_text: `Claim of the disputer: ${claim}`,
-        date_published: opened_at,
-        date_modified: updated_at,
-      }))
+      .map(({ dispute_id: id, state, claim, opened_at: at, updated_at: changedAt }) => {
+        const text = `Claim of the disputer: ${claim}`
+        const title = `Dispute ${id}: ${state}`
+        return { id: `dispute:${id}`, path: disputePath(id), title, text, at, changedAt }
+      })
       .toSorted(byChange),
   }
 }
 
-const byChange = (a: Item, b: Item) => (a.date_modified < b.date_modified ? 1 : -1)
+const changeOf = ({ at, changedAt = at }: Item) => changedAt
+const byChange = (a: Item, b: Item) => (changeOf(a) < changeOf(b) ? 1 : -1)
+const startOf = (date: string) => `${date}T00:00:00.000Z`
 
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
 /** Contains released versions only, since an unreleased version has no date and may change. */
-function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Feed {
+function changeFeed({ changelog }: Pick<World, 'changelog'>): Feed {
   const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
     const [heading = '', ...lines] = section.trim().split('\n')
     const [, version, date] = release.exec(heading) ?? []
@@ -253,34 +255,29 @@ function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Fee
   })
   return {
     name: 'changes',
-    title: 'Agent Income Ledger: changes of interface and service',
+    title: 'changes of interface and service',
     page: '/changelog',
     items: sections.map(({ version, date, lines }) => ({
-      id: `${site.url}/changelog#${version}`,
-      url: `${site.url}/changelog`,
+      id: `version:${version}`,
+      path: '/changelog',
       title: `Version ${version}`,
-      content_text: lines.join(' ').replaceAll(/\s+/g, ' ').trim(),
-      ...datedAt(`${date}T00:00:00.000Z`),
+      text: lines.join(' ').replaceAll(/\s+/g, ' ').trim(),
+      at: startOf(date),
     })),
   }
 }
 
-function datedAt(time: string): Pick<Item, 'date_published' | 'date_modified'> {
-  return { date_published: time, date_modified: time }
-}
-
-/** The time of the newest entry; for an empty feed the time when the ledger created its first key. */
-function updatedOf({ items }: Feed, { signingKeys: { keys } }: Pick<World, 'signingKeys'>): string {
-  const began = keys.at(-1)?.created_at ?? isoTime(0)
-  return items.reduce(
-    (last, { date_modified: at }) => (at > last ? at : last),
-    items.length === 0 ? began : '',
-  )
-}
-
 function atom(feed: Feed, world: Publisher): string {
-  const { site } = world
-  const entries = feed.items.map(
+  const { site, signingKeys } = world
+  const newest = entriesOf(feed, world)
+  // An empty feed began when the ledger created its first key.
+  const began = signingKeys.keys.at(-1)?.created_at ?? isoTime(0)
+  const updated =
+    newest
+      .map(({ date_modified: at }) => at)
+      .toSorted()
+      .at(-1) ?? began
+  const entries = newest.map(
     (item) => `<entry>
 <id>${xmlText(item.id)}</id>
 <title>${xmlText(item.title)}</title>
@@ -293,9 +290,9 @@ function atom(feed: Feed, world: Publisher): string {
   )
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">
-<id>${xmlText(`${site.url}${feedPath(feed, 'atom')}`)}</id>
-<title>${xmlText(feed.title)}</title>
-<updated>${updatedOf(feed, world)}</updated>
+<id>${xmlText(urnOf(`feed:${feed.name}`, world))}</id>
+<title>Agent Income Ledger: ${xmlText(feed.title)}</title>
+<updated>${updated}</updated>
 <author><name>Agent Income Ledger</name></author>
 <link rel="self" type="application/atom+xml" href="${xmlText(`${site.url}${feedPath(feed, 'atom')}`)}"/>
 <link rel="alternate" type="text/html" href="${xmlText(`${site.url}${feed.page}`)}"/>
@@ -303,13 +300,14 @@ ${entries.join('')}</feed>
 `
 }
 
-function jsonFeed(feed: Feed, { site }: Pick<World, 'site'>) {
+function jsonFeed(feed: Feed, publisher: Publisher) {
+  const { site } = publisher
   return {
     version: 'https://jsonfeed.org/version/1.1',
-    title: feed.title,
+    title: `Agent Income Ledger: ${feed.title}`,
     home_page_url: `${site.url}${feed.page}`,
     feed_url: `${site.url}${feedPath(feed, 'json')}`,
     language: 'en',
-    items: feed.items,
+    items: entriesOf(feed, publisher),
   }
 }

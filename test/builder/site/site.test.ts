@@ -282,6 +282,21 @@ describe('the indexes for programs', () => {
     expect(changes).not.toContain('Soon')
   })
 
+  test('ids of feeds and entries survive another address of the site and a new signing key', () => {
+    const keys = world.signingKeys.keys.flatMap((key) => [{ ...key, kid: 'newer' }, key])
+    const site = { ...world.site, url: 'https://moved.test' }
+    const moved = [...siteOf({ ...world, site, signingKeys: { keys } })]
+    const feeds = allPaths.filter((path) => path.startsWith('/feeds/'))
+    const idsOf = (feed: string) =>
+      [...feed.matchAll(/<id>(.*?)<\/id>|"id": ?"(.*?)"/g)].map(String)
+    for (const path of feeds) {
+      const ids = idsOf(text(path))
+      expect(ids.every((id) => id.includes('urn:agent-income-ledger:'))).toBe(true)
+      expect([path, idsOf(text(path, moved))]).toEqual([path, ids])
+    }
+    expect(feeds.flatMap((path) => idsOf(text(path))).length).toBeGreaterThan(feeds.length)
+  })
+
   test('the catalogues link only to published documents', () => {
     const linkset = documents.find(({ path }) => path === '/.well-known/api-catalog')
     expect(linkset?.contentType).toContain('application/linkset+json')
