@@ -15,6 +15,9 @@ export const paymentAsset = {
   eip712: { name: 'USD Coin', version: '2' },
 } as const
 
+/** Bytes of a signature, of a payment, and of all headers. A test compares what repeats them, such as nginx.conf. */
+export const headerLimits = { signature: 2048, payment: 10_240, all: 16_384 } as const
+
 export const paymentScheme = 'exact' as const
 /** Maximum age of a signed authorization. */
 export const PAYMENT_TIMEOUT_SECONDS = 120

@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import type { Failure } from '../contract/errors.ts'
+import { headerLimits } from '../contract/x402.ts'
 import type { Clock } from '../core/deps.ts'
 import { limitConnections } from './connections.ts'
 import type { ConnectionOwners } from './connections.ts'
@@ -16,7 +17,6 @@ const CHECK_INTERVAL_MS = 1000
 /** Longer than nginx's 60 s, so that the service does not close a connection that nginx reuses. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const SOCKET_TIMEOUT_MS = 60_000
-const MAX_HEADER_BYTES = 8192
 /** Disabled, since Node drops excess headers silently; `gate.ts` rejects them. */
 const NO_HEADER_COUNT_LIMIT = 0
 const MAX_CONNECTIONS = 10_000
@@ -49,7 +49,7 @@ export async function serve(
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: headerLimits.all,
     // Checked in `gate.ts`, which responds with an error body.
     requireHostHeader: false,
   })

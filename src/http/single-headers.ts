@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 import { invalidField } from '../actions/signed-body.ts'
 import { ApiError } from '../contract/errors.ts'
+import { headerLimits } from '../contract/x402.ts'
 
 /** @throws ApiError 400 for a repeated header, since Node and a proxy may use different values */
 export function onlyHeader(incoming: IncomingMessage, name: string): string | null {
@@ -19,13 +20,13 @@ export function paymentHeaderOf(incoming: IncomingMessage): string | null {
   return onlyHeader(incoming, 'payment-signature') ?? legacy
 }
 
-const PAYER_SIGNATURE = /^0x(?:[0-9a-f]{2}){1,2048}$/i
+const PAYER_SIGNATURE = new RegExp(`^0x(?:[0-9a-f]{2}){1,${headerLimits.signature}}$`, 'i')
 
 /** @throws ApiError 400 */
 export function payerSignatureOf(incoming: IncomingMessage): string | null {
   const header = onlyHeader(incoming, 'x-payer-signature')
   if (header === null || PAYER_SIGNATURE.test(header)) return header?.toLowerCase() ?? null
-  throw invalidField('X-Payer-Signature', 'must be 0x and hex')
+  throw invalidField('X-Payer-Signature', `must be hex of 1 to ${headerLimits.signature} bytes`)
 }
 
 export function hasPayment({ headers }: IncomingMessage): boolean {

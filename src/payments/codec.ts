@@ -1,12 +1,10 @@
 /** Payment headers of both x402 versions. Each value has exactly one accepted spelling. */
 import { z } from 'zod'
 
+import { headerLimits } from '../contract/x402.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import type { Authorization } from './authorization.ts'
 
-/** Plain-key payments take about 2 KiB; the server answers 431 above 8 KiB of headers. */
-const MAX_HEADER_BYTES = 7168
-const MAX_SIGNATURE_BYTES = 2048
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** The terms as repeated by the payer. They are only compared with the terms of this service. */
@@ -47,7 +45,7 @@ const exactPayload = z.object({
   signature: z
     .string()
     .regex(/^0x(?:[0-9a-fA-F]{2})+$/, 'must be 0x and hex')
-    .max(2 + 2 * MAX_SIGNATURE_BYTES, `has more than ${MAX_SIGNATURE_BYTES} bytes`),
+    .max(2 + 2 * headerLimits.signature, `has more than ${headerLimits.signature} bytes`),
   authorization: z.object({
     from: address,
     to: address,
@@ -110,8 +108,8 @@ export function encodeHeader(value: object): string {
 }
 
 function jsonOf(header: string): unknown {
-  if (header.length > MAX_HEADER_BYTES) {
-    throw new MalformedPaymentError(`A payment has at most ${MAX_HEADER_BYTES} bytes`)
+  if (header.length > headerLimits.payment) {
+    throw new MalformedPaymentError(`A payment has at most ${headerLimits.payment} bytes`)
   }
   const bytes = Buffer.from(header, 'base64')
   if (!BASE64.test(header) || bytes.toString('base64') !== header) {

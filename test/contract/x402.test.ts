@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs'
+
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 
 import { bazaarExtension } from '../../src/contract/bazaar.ts'
+import errorCodes from '../../src/contract/error-codes.json' with { type: 'json' }
 import { openApiDocument } from '../../src/contract/openapi.ts'
+import parts from '../../src/contract/openapi/parts.json' with { type: 'json' }
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import {
@@ -11,6 +15,7 @@ import {
   acceptsV1,
   acceptsV2,
   decimalUsdc,
+  headerLimits,
   microUsdcOf,
   termsOf,
 } from '../../src/contract/x402.ts'
@@ -28,6 +33,31 @@ test('four reads are sold for the listed prices', () => {
     '/api/v1/alerts/feed': '0.002',
     '/api/v1/og': '0.001',
   })
+})
+
+test('OpenAPI, errors, docs, nginx.conf and Caddyfile have the limits of headers that the service has', () => {
+  const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+  const numbers = (file: string, line: RegExp) =>
+    [...(line.exec(read(file)) ?? [])].slice(1).map((number) => Number(number) * 1024)
+  const { signature, payment, all: total } = headerLimits
+  const [ofPayments, ofOld, ofPayer] = parts.requestHeaders.payment.map(
+    (one) => one.schema.maxLength,
+  )
+  expect([ofPayments, ofOld, ofPayer]).toEqual([payment, payment, 2 + 2 * signature])
+  expect(errorCodes.headers_too_large.message).toContain(`${total / 1024} KiB`)
+  expect(read('data/docs/limits.md')).toContain(
+    `up to ${total / 1024} KiB in total, and a payment header ${payment / 1024} KiB`,
+  )
+  const [lines = 0, line = 0] = numbers(
+    'scripts/deploy/nginx.conf',
+    /large_client_header_buffers (\d+) (\d+)k;/,
+  )
+  expect((lines / 1024) * line).toBeGreaterThan(total)
+  expect(line).toBeGreaterThan(payment + 'PAYMENT-SIGNATURE: '.length)
+  expect(line).toBeLessThan(total)
+  const goAdds = 4096
+  const [caddy = 0] = numbers('scripts/deploy/Caddyfile', /max_header_size (\d+)KiB/)
+  expect(caddy + goAdds).toBe(total)
 })
 
 test.each([

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
+import { headerLimits } from '../../src/contract/x402.ts'
 import { manifestSchema } from '../../src/core/documents.ts'
 import { startCaddy } from '../support/edge.ts'
 import { send } from '../support/raw-http.ts'
@@ -116,10 +117,13 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     expect(status).toBe(405)
   })
 
-  test('refuses an oversized header before it reaches the service', async () => {
+  test('refuses an oversized header before it reaches the service, and forwards the largest payment', async () => {
     const before = origin.service.lines().length
-    const { status } = await get(premium, `X-Filler: ${'a'.repeat(7 * 1024)}`)
+    const { status } = await get(premium, `X-Filler: ${'a'.repeat(headerLimits.all)}`)
     expect(status).toBe(431)
     expect(origin.service.lines().length).toBe(before)
+    const payer = `X-Payer-Signature: 0x${'ab'.repeat(headerLimits.signature)}`
+    const payment = `PAYMENT-SIGNATURE: ${'e30='.repeat(headerLimits.payment / 4)}`
+    expect((await get(premium, payer, payment, `X-Filler: ${'a'.repeat(1200)}`)).status).toBe(200)
   })
 })

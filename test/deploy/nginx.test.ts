@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
+import { headerLimits } from '../../src/contract/x402.ts'
 import { CONNECTIONS_PER_HOST } from '../../src/http/connections.ts'
 import { startNginx } from '../support/edge.ts'
 import { parseAnswer, received, send } from '../support/raw-http.ts'
@@ -140,18 +141,23 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('refuses an oversized header before the service, and serves the next reader', async () => {
     const path = '/api/v1/rails/x402'
-    for (const size of [6 * 1024, 8 * 1024]) {
-      const refused = await get(path, `X-Filler: ${'a'.repeat(size)}`)
-      expect(refused.status).toBeGreaterThanOrEqual(400)
-      expect(refused.status).toBeLessThan(500)
-      expect(refused.headers.get('cache-control')).toBe('no-store')
+    const filler = 'a'.repeat(11 * 1024)
+    for (const answer of [await get(path, `X-Filler: ${filler}`), await get(`${path}?${filler}`)]) {
+      expect([answer.status, answer.headers.get('cache-control')]).toEqual([431, 'no-store'])
+      const body: unknown = JSON.parse(answer.body.toString())
+      expect(body).toMatchObject({ code: 'headers_too_large' })
     }
     expect((await get(path)).status).toBe(200)
   })
 
   test('accepts headers just below its limit, which the service accepts too', async () => {
-    const filler = Array.from({ length: 6 }, (_, at) => `X-Filler-${at}: ${'a'.repeat(980)}`)
-    expect((await get(list, 'Authorization: Bearer x', ...filler)).status).toBe(200)
+    const payer = `X-Payer-Signature: 0x${'ab'.repeat(headerLimits.signature)}`
+    const payment = `PAYMENT-SIGNATURE: ${'e30='.repeat(headerLimits.payment / 4)}`
+    const filler = Array.from({ length: 3 }, (_, at) => `X-Filler-${at}: ${'a'.repeat(400)}`)
+    const large = [payer, payment, 'Authorization: Bearer x', ...filler]
+    for (const headers of [large, large.toReversed()]) {
+      expect((await get(list, ...headers)).status).toBe(200)
+    }
   })
 
   test('forwards only path, coding and a normalised Accept header on a cached read', async () => {

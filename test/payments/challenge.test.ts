@@ -187,14 +187,17 @@ describe('a payment header', () => {
     expect(body).toMatchObject({ code: 'payment_malformed', issues: [{}, {}] })
   })
 
-  it('a payment header has at most 7 KiB', async () => {
+  it('a payment header has at most 10 KiB, and a payer signature of 2,048 bytes fits beside it', async () => {
     const ask = (length: number) =>
-      get(service, '/api/v1/alerts/feed', { 'PAYMENT-SIGNATURE': 'e30='.repeat(length / 4) })
-    expect(await ask(7168)).toMatchObject({ status: 400, body: { code: 'payment_malformed' } })
-    const { status, body } = await ask(7172)
+      get(service, '/api/v1/alerts/feed', {
+        'PAYMENT-SIGNATURE': 'e30='.repeat(length / 4),
+        'X-Payer-Signature': `0x${'ab'.repeat(2048)}`,
+      })
+    expect(await ask(10_240)).toMatchObject({ status: 400, body: { code: 'payment_malformed' } })
+    const { status, body } = await ask(10_244)
     expect(status).toBe(400)
-    expect(body['details']).toBe('A payment has at most 7168 bytes')
-    expect(await ask(8192)).toMatchObject({ status: 431, body: { code: 'headers_too_large' } })
+    expect(body['details']).toBe('A payment has at most 10240 bytes')
+    expect(await ask(16_384)).toMatchObject({ status: 431, body: { code: 'headers_too_large' } })
   })
 
   it('a payment header that is sent twice is refused', async () => {
