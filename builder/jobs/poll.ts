@@ -6,7 +6,8 @@ import type { AuthoredRail } from '../world/authored-rails.ts'
 import { pollRail } from './poll-rail.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
 
-const concurrentPolls = 4
+/** Of rails that are read over HTTP, and of others, since two large lists at once fill half of the builder's memory. */
+const concurrentPolls = 2
 
 export interface RoundOptions {
   readonly adapters: readonly AnyRailAdapter[]
@@ -24,11 +25,16 @@ export async function pollRound(
   const reports = new Map<string, PollReport>()
   let waiting = await railsOf(deps, options)
   do {
-    await mapConcurrent(waiting, concurrentPolls, async ({ adapter, authored }) => {
-      const report = await pollRail(adapter, authored, deps, options.signal)
-      reports.set(adapter.rail, report)
-      options.onReport?.(report)
-    })
+    const kinds = [true, false].map((isHttp) =>
+      waiting.filter(({ adapter }) => adapter.hosts.length > 0 === isHttp),
+    )
+    await mapConcurrent(kinds, kinds.length, (rails) =>
+      mapConcurrent(rails, concurrentPolls, async ({ adapter, authored }) => {
+        const report = await pollRail(adapter, authored, deps, options.signal)
+        reports.set(adapter.rail, report)
+        options.onReport?.(report)
+      }),
+    )
     waiting = waiting.filter(({ adapter }) => reports.get(adapter.rail)?.outcome === 'unfinished')
   } while (options.which === 'all' && waiting.length > 0)
   return [...reports.values()]

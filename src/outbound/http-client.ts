@@ -29,8 +29,8 @@ export interface HttpOptions {
 const defaultTimeoutMs = 15 * secondMs
 export const maxAnswerBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
-/** A poll has one client, and the largest real list has a tenth of this. */
-const defaultTotalBytes = 256 * 1024 * 1024
+/** A poll has one client. The largest real list has about 25 MB. */
+const defaultTotalBytes = 32 * 1024 * 1024
 const defaultRetries = 2
 const defaultRedirects = 3
 const firstBackoffMs = 500

@@ -5,6 +5,7 @@ import { AwsClient } from 'aws4fetch'
 
 import type { Clock, Fetch } from '../core/deps.ts'
 import { isoTime, secondMs } from '../core/time.ts'
+import { readLimited } from './read-limited.ts'
 import { outageText, withTimeout } from './timeout.ts'
 
 export interface Bucket {
@@ -37,6 +38,8 @@ export class ObjectStoreError extends Error {
 }
 
 const attemptMs = 15 * secondMs
+/** Far above the largest document; parts of the export have half a MiB. */
+const maxObjectBytes = 64 * 1024 * 1024
 const firstPauseMs = 100
 const maxPauseMs = 5 * secondMs
 /** Statuses that depend on the object. Requests with other statuses are repeated. */
@@ -66,7 +69,8 @@ export function createObjectStore(
           const { headers } = await client.sign(url, { ...init, aws: { datetime } })
           const response = await fetch(url, { ...init, headers, signal: limited })
           const etag = response.headers.get('etag') ?? ''
-          return { status: response.status, etag, bytes: Buffer.from(await response.arrayBuffer()) }
+          const bytes = Buffer.from(await readLimited(response, maxObjectBytes))
+          return { status: response.status, etag, bytes }
         })
         if (finalStatuses.includes(answer.status)) return answer
         problem = `answered ${answer.status} ${elementOf(answer.bytes.toString(), 'Code')}`

@@ -170,6 +170,14 @@ test('the answers of one poll together cannot exceed the limit of a poll', async
   expect(await failureOf(http.json(url))).toContain('larger than 1 bytes')
 })
 
+test('a poll reads two answers of 12 MB, and not a third', async () => {
+  const url = await serveText(`["${'a'.repeat(12_000_000)}"]`)
+  const { http } = client()
+  await http.json(url)
+  await http.json(url)
+  expect(await failureOf(http.json(url))).toMatch(/larger than 9\d{6} bytes/)
+})
+
 test.each([
   ['text/html; charset=utf-8', '<html></html>', 'answered HTML instead of JSON'],
   ['application/json', ' <!DOCTYPE html><p>busy</p>', 'answered HTML instead of JSON'],
