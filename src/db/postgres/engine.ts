@@ -8,6 +8,7 @@ import { migrate, refuseOtherSchema } from '../migrations.ts'
 import type { Database } from '../schema.ts'
 import { createWriter } from '../writer.ts'
 import { PostgresConnection } from './connection.ts'
+import { poolerRefused } from './failures.ts'
 import { createLanes } from './lanes.ts'
 
 const oldestVersion = 150_000
@@ -19,7 +20,7 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(url)
 }
 
-/** @throws DatabaseRefusedError for an old server, or one that can lose confirmed writes */
+/** @throws DatabaseRefusedError for an old server, a pooler, or a server that can lose confirmed writes */
 export async function openPostgres(options: OpenOptions): Promise<OpenDatabase> {
   const { url, readOnly = false, heldLimitMs = 5000, lockPatienceMs, observer = null } = options
   const opened = new Set<PostgresConnection>()
@@ -82,14 +83,17 @@ export async function openPostgres(options: OpenOptions): Promise<OpenDatabase> 
 }
 
 async function refuseUnsafeServer(db: Kysely<Database>): Promise<void> {
-  const { rows } = await sql<{ version: number; fsync: string; encoding: string }>`
+  const { rows } = await sql<{ version: number; fsync: string; encoding: string; limitMs: number }>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
-      current_setting('server_encoding') as encoding
+      current_setting('server_encoding') as encoding,
+      (select setting::int from pg_settings where name = 'statement_timeout') as "limitMs"
   `.execute(db)
   const [server] = rows
   if (server === undefined || server.version < oldestVersion) {
     throw new DatabaseRefusedError(`PostgreSQL ${oldestVersion / 10_000} or later is needed.`)
   }
+  // A pooler has dropped the settings of the connection.
+  if (server.limitMs !== statementLimitMs) throw new DatabaseRefusedError(poolerRefused)
   if (server.fsync !== 'on') {
     throw new DatabaseRefusedError(
       'The server has fsync off: it would lose writes that it has confirmed.',

@@ -14,6 +14,9 @@ const undone: ReadonlySet<unknown> = new Set([
   '40P01', // deadlock_detected
 ])
 
+export const poolerRefused =
+  'DATABASE_URL leads to a connection pooler such as PgBouncer. Connect to PostgreSQL directly.'
+
 const lockNotAvailable = '55P03'
 
 /** True if the transaction can be repeated at once. */
@@ -38,6 +41,8 @@ export function meaningOf(error: unknown): unknown {
     if (undone.has(code) || code === lockNotAvailable)
       return new BusyError('Another write holds the lock of the ledger.', cause)
     if (code === '53100') return new DiskFullError('There is no disk space for the write.', cause)
+    // A pooler refuses settings, or shares prepared statements between clients.
+    if (/^(?:08P01|42P05)$/.test(code)) return new DatabaseRefusedError(poolerRefused, cause)
     if (/^(?:28|3D)/.test(code)) return new DatabaseRefusedError(message)
     // Faults of the statement; the classes below are those of the server (53 resources, 58 system, XX damage).
     if (!/^(?:08|40|53|57|58|XX|25006|25P03)/.test(code)) return error
