@@ -27,7 +27,7 @@ import { networkHashOf, rateLimitsOf } from './runtime/limits.ts'
 
 export interface AppDeps {
   readonly log: LineLog
-  readonly store: Pick<DocumentStore, 'get' | 'getFile' | 'state' | 'wasPublished'>
+  readonly store: Pick<DocumentStore, 'get' | 'getFile' | 'state'>
   readonly limits: 'on' | 'off'
   /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]

@@ -1,5 +1,4 @@
 import type { Dispute } from '../../src/contract/schemas/dispute.ts'
-import { subjectFirst } from '../../src/pages/dispute.ts'
 import { firstPage } from '../world/lists.ts'
 import type { World } from '../world/world.ts'
 import { firstPageDocument, snapshotFamily } from './document.ts'
@@ -18,5 +17,5 @@ export function disputesOfRail(
   rail: string,
   { disputes: { newest } }: Pick<World, 'disputes'>,
 ): readonly Dispute[] {
-  return subjectFirst(newest.filter((dispute) => dispute.rail === rail)).slice(0, shownOfRail)
+  return newest.filter((dispute) => dispute.rail === rail).slice(0, shownOfRail)
 }

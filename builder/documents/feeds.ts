@@ -231,8 +231,9 @@ function disputeFeed({ disputes }: Pick<World, 'disputes'>): Feed {
     title: 'disputes',
     page: '/disputes',
     items: disputes.newest
+      .slice(0, maxItems)
       .map(({ dispute_id: id, state, claim, opened_at: at, updated_at: changedAt }) => {
-        const text = `Claim of the disputer: ${claim}`
+        const text = `Claim of the disputer: ${claim ?? 'withheld'}`
         const title = `Dispute ${id}: ${state}`
         return { id: `dispute:${id}`, path: disputePath(id), title, text, at, changedAt }
       })

@@ -114,7 +114,7 @@ export const weekPage = pageSource(parts, (world) => {
           const ofWeek = steps.filter(({ at }) => since(at))
           return {
             name: rail === undefined ? 'A receipt or document' : railLinkOf(rail, rails),
-            text: inline`${link(disputePath(id), untrustedText(shortened(claim)))} ${small(ofWeek.map(({ event }) => event).join(', '))}`,
+            text: inline`${link(disputePath(id), untrustedText(shortened(claim ?? 'withheld')))} ${small(ofWeek.map(({ event }) => event).join(', '))}`,
             end: day(ofWeek.at(-1)?.at ?? null),
           }
         }),

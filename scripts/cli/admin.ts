@@ -19,7 +19,9 @@ const days = z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days'
 const mebibytes = z.string().regex(/^\d{1,9}$/, 'must be a number of MiB')
 const proposalStatus = z.enum(['pending', 'accepted', 'rejected'])
 
-const dispute = operand('id of the dispute')
+const dispute = operand(
+  'id of a dispute; or a wallet, rail or target: all that are not of subjects',
+)
 const decision = { dispute, reason: requiredOption('text', 'the reason, which is published') }
 
 function admin(
@@ -63,8 +65,9 @@ export const adminCommands: readonly Command[] = [
     flag: operand('id of the flag'),
     reason,
   }),
-  admin('disputes list', 'listAllDisputes', 'List disputes, newest first', {
+  admin('disputes list', 'listAllDisputes', 'List disputes, those of subjects first', {
     status: choice(disputeState, 'state (default: all)'),
+    cursor: option('id', 'the last dispute of the previous page'),
   }),
   admin('disputes answer', 'answerDispute', 'Answer a dispute in public', {
     dispute,
@@ -72,6 +75,7 @@ export const adminCommands: readonly Command[] = [
   }),
   admin('disputes uphold', 'upholdDispute', 'Uphold a dispute', decision),
   admin('disputes reject', 'rejectDispute', 'Reject a dispute', decision),
+  admin('disputes withhold', 'withholdDispute', 'Withhold the words of a disputer', decision),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(
     'keys create',

@@ -33,6 +33,7 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
   const ends = new Map<string, Row>()
   const missing = new Map<number, { kind: LogEntryKind; atMs: number; text: string }>()
   const tallies = new Map<LogEntryKind, { served: number; older: number; problems: string[] }>()
+  let withheld = 0
   /** The times of the first entry and of the first article. */
   let [logMs, articlesMs]: (number | null)[] = [null, null]
   /** The latest time of a row, at first that of the first entry. */
@@ -52,10 +53,12 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
     return tally
   }
 
-  function serve({ kind, key, sha256, name, endOf, timeMs, mayLack, index }: ServedRow): void {
+  function serve(served: ServedRow): void {
+    const { kind, key, sha256, name, endOf, timeMs, mayLack, index, isWithheld } = served
     const hash = hashOf(kind, key)
     const tally = tallyOf(kind)
     tally.served += 1
+    if (isWithheld === true) withheld += 1
     if (rows.has(hash)) tally.problems.push(`${kind} ${name} is served twice`)
     const state = { value: hashOf(sha256), isLogged: false, other: null, endedAtMs: null }
     const row: Row = { kind, timeMs, mayLack, index, ...state }
@@ -134,7 +137,8 @@ export function createLogComparison(salt: Uint8Array, nowMs: number) {
       if (!isRecent(atMs)) tallyOf(kind).problems.push(`${text} is not served`)
     return [...tallies].map(([kind, { served, older, problems }]) => {
       const more = older === 0 ? '' : `; ${older} predate the log and were logged when it began`
-      const good = `${served} served, each with its entry, and no entry lacks its row${more}`
+      const hidden = kind !== 'dispute' || withheld === 0 ? '' : `; ${withheld} withheld`
+      const good = `${served} served, each with its entry, and no entry lacks its row${more}${hidden}`
       const bad = `${problems.slice(0, shownProblems).join('; ')}; ${problems.length} in all`
       return check(kind, problems.length === 0, good, bad)
     })

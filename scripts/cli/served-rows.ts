@@ -25,6 +25,8 @@ export interface ServedRow {
   readonly sha256: string
   readonly name: string
   readonly timeMs?: number | undefined
+  /** True for a step of a dispute that is served with its hash instead of its text. */
+  readonly isWithheld?: boolean
   /** True for a commit, if the entry of a later one covers it. */
   readonly mayLack?: boolean | undefined
   /** The subject whose list is full, for its oldest row: entries before those of this row have no rows. */
@@ -138,12 +140,22 @@ function disputeRows(dispute: JsonObject): readonly ServedRow[] {
   const steps = rowsIn(dispute, 'steps')
   const first = present({ at: opened_at, text: claim, wallet, target, figure, evidence_url })
   const at = steps.length > 1 || updated_at === opened_at ? updated_at : null
-  const last = { at, event: state === 'open' ? 'opened' : state }
+  const isWithheld = steps.some(({ event }) => event === 'withheld')
+  const last = steps.findLast(({ event }) => event !== 'withheld')
   // A dispute without steps has a row without an entry.
-  return (steps.length === 0 ? [{}] : steps).map((step, at) => {
-    const ends = { ...(at === 0 ? first : {}), ...(steps[at + 1] ? {} : last) }
+  return (steps.length === 0 ? [{}] : steps).map((step: JsonObject, number) => {
+    const event = step === last ? { event: state === 'open' ? 'opened' : state } : {}
+    const ends = { ...(number === 0 ? first : {}), ...(steps[number + 1] ? {} : { at }), ...event }
     const shown = present({ ...step, ...ends, dispute_id })
-    return rowOf('dispute', textOf(step['step_id']), shown, { timeMs: msOf(step['at']) })
+    const hasWords = /"(?:text|figure|evidence_url)":/.test(canonicalize(shown))
+    const hash = isWithheld && !hasWords ? step['sha256'] : undefined
+    const more = { timeMs: msOf(step['at']), isWithheld: hash !== undefined }
+    return rowOf(
+      'dispute',
+      textOf(step['step_id']),
+      hash === undefined ? shown : textOf(hash),
+      more,
+    )
   })
 }
 

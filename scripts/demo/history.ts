@@ -147,7 +147,6 @@ async function startService(
       get: () => undefined,
       getFile: () => Promise.resolve(null),
       state: () => ({ manifest: null, problem: null, damaged: new Map() }),
-      wasPublished: () => Promise.resolve(false),
     },
     limits: 'off',
     trustedProxies: [],

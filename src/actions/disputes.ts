@@ -7,12 +7,15 @@ import type {
   WithdrawalBody,
 } from '../contract/schemas/dispute.ts'
 import { toBase64 } from '../core/base64.ts'
+import { present } from '../core/entries.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { walletPublicKey } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { disputeViews, followDispute, hasUndecided, openDispute } from '../db/disputes.ts'
+import { disputeViews, followDispute, openDispute } from '../db/disputes.ts'
+import type { DisputeRecord } from '../db/disputes.ts'
+import { isUniqueViolation } from '../db/errors.ts'
 import { findEvidence } from '../db/evidence.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { findRecord, selectRecords } from '../db/records.ts'
@@ -24,41 +27,34 @@ import { invalidField, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 import { chargeNetworkQuota, enforceRowQuota, networkLocks } from './write-quotas.ts'
 
-/** Whether a document with this hash is or was published at the path. */
-export type WasPublished = (path: string, sha256: string) => Promise<boolean>
+/** The hash of the document that is served at the path; undefined without one. */
+export type PublishedHash = (path: string) => string | undefined
 
 export async function submitDispute(
   deps: ActionDeps,
-  wasPublished: WasPublished,
+  publishedHash: PublishedHash,
   write: IncomingWrite<DisputeBody>,
 ): Promise<OutcomeOf<'openDispute'>> {
   const { body, json, request, fingerprint } = write
   const { nowMs } = request
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
   const { wallet } = proof
-  const rail = await railOfTarget(deps, wasPublished, body.target)
+  const { rail, ...found } = await findTarget(deps, publishedHash, body.target)
   const id = newId(deps.random, 'dsp')
   const decide = async (tx: Db) => {
     const ofWallet = selectRecords(tx, 'disputes', { wallet: wallet.id })
     await enforceRowQuota(writeQuotas.disputes, nowMs, ofWallet, 'opened_at')
     await chargeNetworkQuota(tx, deps, { kind: 'dispute', fingerprint, nowMs })
-    if (await hasUndecided(tx, wallet.id, body.target)) {
+    const { target, claim: text, figure, evidence_url } = body
+    const standing = standingOf(deps, wallet, rail)
+    const of = { wallet: wallet.id, display: wallet.display, openedAt: isoTime(nowMs), standing }
+    const words = { text, ...present({ figure, evidence_url, ...found }) }
+    await openDispute(tx, { id, ...of, target, rail }, words).catch((error: unknown) => {
+      if (!isUniqueViolation(error)) throw error
       throw new ApiError(
         'conflict',
         'This wallet has an undecided dispute about this target; wait for the decision or withdraw it',
       )
-    }
-    await openDispute(tx, {
-      id,
-      wallet: wallet.id,
-      display: wallet.display,
-      target: body.target,
-      rail,
-      claim: body.claim,
-      figure: body.figure ?? null,
-      evidenceUrl: body.evidence_url ?? null,
-      standing: standingOf(deps, wallet, rail),
-      openedAt: isoTime(nowMs),
     })
     return { status: 201 as const, body: await viewOf(tx, id, nowMs) }
   }
@@ -100,36 +96,41 @@ export async function viewOf(db: Db, id: string, nowMs: number): Promise<Dispute
 const railOfPath = /^(?:\/api\/v1)?\/rails\/([a-z0-9][a-z0-9_-]*)(?:[./]|$)/
 const evidenceOfPath = /^\/evidence\/([0-9a-f]{64})\.json$/
 
-/** Null for a target that belongs to no rail of the ledger. @throws ApiError `refused` if there is no such target */
-async function railOfTarget(
+/** `rail` is null for a target that belongs to no rail of the ledger. @throws ApiError `refused` if there is no such target */
+async function findTarget(
   { database: { reader }, reference }: ActionDeps,
-  wasPublished: WasPublished,
+  publishedHash: PublishedHash,
   target: DisputeTarget,
-): Promise<string | null> {
+): Promise<{ readonly rail: string | null; readonly target_is_current?: false }> {
   if ('flag_id' in target) {
     const flag = await findRecord(reader, 'flags', { id: target.flag_id })
-    if (flag !== null) return flag.rail
+    if (flag !== null) return { rail: flag.rail }
     throw new ApiError('refused', 'No flag has this id; GET /api/v1/honesty/flags lists open flags')
   }
   const { rails } = reference()
   const known = (rail: string | undefined) => (rail !== undefined && rails.has(rail) ? rail : null)
   if ('receipt_id' in target) {
     const receipt = await findReceipt(reader, target.receipt_id)
-    if (receipt !== null) return known(receipt.rail)
+    if (receipt !== null) return { rail: known(receipt.rail) }
     throw new ApiError('refused', 'No receipt has this id; GET /api/v1/receipts lists receipts')
   }
   const { path, sha256 } = target
-  const isEvidence =
-    evidenceOfPath.exec(path)?.[1] === sha256 && (await findEvidence(reader, sha256)) !== null
-  if (isEvidence || (await wasPublished(path, sha256))) return known(railOfPath.exec(path)?.[1])
-  throw new ApiError(
-    'refused',
-    'No document with this SHA-256 is or was published at this path; take path and sha256 from /snapshot.json',
-  )
+  const bundle = evidenceOfPath.exec(path)?.[1]
+  const isEvidence = bundle !== undefined && (await findEvidence(reader, bundle)) !== null
+  const current = isEvidence ? bundle : publishedHash(path)
+  if (current === undefined) {
+    throw new ApiError('refused', 'No document is served at this path; /snapshot.json lists them')
+  }
+  const rail = known(railOfPath.exec(path)?.[1])
+  return sha256 === current ? { rail } : { rail, target_is_current: false }
 }
 
 /** `unknown` until the builder has read the file of the rail. */
-function standingOf({ reference }: ActionDeps, wallet: Wallet, rail: string | null) {
+function standingOf(
+  { reference }: ActionDeps,
+  wallet: Wallet,
+  rail: string | null,
+): DisputeRecord['standing'] {
   if (rail === null) return 'anyone'
   const key = walletPublicKey(wallet)
   const text = key === null ? null : toBase64(key)

@@ -133,9 +133,9 @@ export const writeQuotas = {
     per: network,
     advice: 'send the registered receipt_key with other changes of the profile, or wait',
   }),
-  disputes: perWindow(hourMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
+  disputes: perWindow(dayMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
   /** New wallets cost nothing. */
-  dispute: perWindow(hourMs, 'disputes-network', 30, { what: 'disputes', per: network }),
+  dispute: perWindow(dayMs, 'disputes-network', 20, { what: 'disputes', per: network }),
   feedback: perWindow(hourMs, 'feedback', 5, {
     what: 'feedback entries',
     per: `${host} and User-Agent`,

@@ -1,5 +1,8 @@
 /** Disputes and their steps. Each step is stored and queued for the log in one transaction. */
+import { sql } from 'kysely'
+
 import { sha256Hex } from '../auth/messages.ts'
+import { disputeStates } from '../contract/schemas/dispute-state.ts'
 import type { DisputeState } from '../contract/schemas/dispute-state.ts'
 import { disputeStep } from '../contract/schemas/dispute.ts'
 import type { Dispute, DisputeStep, DisputeTarget } from '../contract/schemas/dispute.ts'
@@ -7,10 +10,10 @@ import { canonicalize } from '../core/canonical-json.ts'
 import { present } from '../core/entries.ts'
 import { dayMs, isoTime } from '../core/time.ts'
 import { toJsonText } from './json.ts'
-import { countList, newestFirst } from './list-queries.ts'
-import type { RowList } from './list-queries.ts'
+import { countList } from './list-queries.ts'
+import type { PageBounds, RowList } from './list-queries.ts'
 import { queueEntries } from './log.ts'
-import { insertRecord, selectRecords, updateRecord } from './records.ts'
+import { findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -24,46 +27,43 @@ const following = {
   upheld: undecided,
   rejected: undecided,
   withdrawn: undecided,
-} as const satisfies Partial<Record<DisputeState, readonly DisputeState[]>>
+  withheld: disputeStates,
+} as const satisfies Partial<Record<DisputeStep['event'], readonly DisputeState[]>>
 
-export async function hasUndecided(
-  tx: Db,
-  wallet: string,
-  target: DisputeTarget,
-): Promise<boolean> {
-  const found = selectRecords(tx, 'disputes', { wallet, state: undecided })
-  return (await found.where('target', '=', toJsonText(target)).execute()).length > 0
-}
-
-export async function openDispute(tx: Db, dispute: NewDispute): Promise<void> {
-  const { id, display, target, claim, figure, evidenceUrl, openedAt } = dispute
+/**
+ * `words`: what the disputer states, and whether the target is the current version. A second undecided dispute of the wallet
+ * about the target violates a unique index.
+ */
+export async function openDispute(tx: Db, dispute: NewDispute, words: Partial<DisputeStep>) {
+  const { id, display, target, openedAt } = dispute
   await insertRecord(tx, 'disputes', { ...dispute, state: 'open', updatedAt: openedAt })
   await addStep(tx, {
     step_id: `${id}/opened`,
     dispute_id: id,
     event: 'opened',
     at: openedAt,
-    text: claim,
     wallet: display,
     target,
-    ...present({ figure, evidence_url: evidenceUrl }),
+    ...words,
   })
 }
 
-/** Returns false if the state of the dispute does not allow the step. */
+/** Returns false if the state of the dispute does not allow the step. `withheld` leaves the state, and occurs once. */
 export async function followDispute(
   tx: Db,
   id: string,
   step: { readonly event: keyof typeof following; readonly at: string; readonly text?: string },
 ): Promise<boolean> {
-  const { event: state, at: updatedAt } = step
+  const { event, at: updatedAt } = step
+  const stepId = `${id}/${event}`
+  if ((await findRecord(tx, 'dispute_steps', { id: stepId })) !== null) return false
   const isNext = await updateRecord(
     tx,
     'disputes',
-    { id, state: following[state] },
-    { state, updatedAt },
+    { id, state: following[event] },
+    event === 'withheld' ? { updatedAt } : { state: event, updatedAt },
   )
-  if (isNext) await addStep(tx, { step_id: `${id}/${state}`, dispute_id: id, ...step })
+  if (isNext) await addStep(tx, { step_id: stepId, dispute_id: id, ...step })
   return isNext
 }
 
@@ -81,15 +81,23 @@ export interface DisputeFilter {
   readonly target?: DisputeTarget
 }
 
+/** Those of subjects first, each newest first. */
 export const disputeRows = (filter?: DisputeFilter): RowList<DisputeRecord> => ({
   name: 'disputes',
-  read: (db, page) => newestFirst(filtered(db, filter), page).execute(),
+  read: (db, page) => subjectsFirst(filtered(db, filter), page).execute(),
   count: (db) => countList(db, filtered(db, filter)),
 })
 
 function filtered(db: Db, { target, ...match }: DisputeFilter = {}) {
   const query = selectRecords(db, 'disputes', match)
   return target === undefined ? query : query.where('target', '=', toJsonText(target))
+}
+
+function subjectsFirst(query: ReturnType<typeof filtered>, { limit, before }: PageBounds) {
+  const order = sql`(standing = 'subject')`
+  const last = sql`coalesce((select ${order} from disputes where seq = ${before}), true), ${before}`
+  const rest = before === null ? query : query.where(sql<boolean>`(${order}, seq) < (${last})`)
+  return rest.orderBy(order, 'desc').orderBy('seq', 'desc').limit(limit)
 }
 
 /** In the order of the records. `unanswered` follows from the time. */
@@ -100,24 +108,36 @@ export async function disputeViews(
 ): Promise<readonly Dispute[]> {
   if (records.length === 0) return []
   const ids = records.map(({ id }) => id)
-  const steps = await selectRecords(db, 'dispute_steps', { disputeId: ids })
+  const stored = await selectRecords(db, 'dispute_steps', { disputeId: ids })
     .orderBy('seq')
     .execute()
   const before = isoTime(nowMs - answerMs)
-  return records.map((record) => ({
-    dispute_id: record.id,
-    state: record.state,
-    standing: record.standing,
-    ...present({ rail: record.rail }),
-    wallet: record.display,
-    target: record.target,
-    claim: record.claim,
-    ...present({ figure: record.figure, evidence_url: record.evidenceUrl }),
-    opened_at: record.openedAt,
-    updated_at: record.updatedAt,
-    ...(record.state === 'open' && record.openedAt <= before ? { unanswered: true as const } : {}),
-    steps: steps
-      .filter(({ disputeId }) => disputeId === record.id)
-      .map(({ content }) => disputeStep.parse(JSON.parse(content))),
-  }))
+  return records.map((record) => {
+    const steps = shownSteps(stored.filter(({ disputeId }) => disputeId === record.id))
+    const { text: claim, figure, evidence_url } = steps[0] ?? {}
+    return {
+      dispute_id: record.id,
+      state: record.state,
+      standing: record.standing,
+      ...present({ rail: record.rail }),
+      wallet: record.display,
+      target: record.target,
+      ...present({ claim, figure, evidence_url }),
+      opened_at: record.openedAt,
+      updated_at: record.updatedAt,
+      ...(record.state === 'open' && record.openedAt <= before ? { unanswered: true } : {}),
+      steps,
+    }
+  })
+}
+
+/** The hash of its entry replaces the words of a disputer that the operator has withheld. */
+function shownSteps(stored: readonly RecordOf<'dispute_steps'>[]): DisputeStep[] {
+  const isWithheld = stored.some(({ id }) => id.endsWith('/withheld'))
+  return stored.map(({ content }) => {
+    const step = disputeStep.parse(JSON.parse(content))
+    if (!isWithheld || step.event !== 'opened') return step
+    const { text: _, figure: __, evidence_url: ___, ...rest } = step
+    return { ...rest, sha256: sha256Hex(content) }
+  })
 }

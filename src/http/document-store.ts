@@ -1,7 +1,6 @@
 import { createSerialQueue, repeatEvery } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
-import { MANIFEST_FILE, manifestSchema } from '../core/documents.ts'
-import type { Manifest, ManifestEntry } from '../core/documents.ts'
+import type { Manifest } from '../core/documents.ts'
 import { ObjectStoreError } from '../outbound/object-store.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
 import type { StoredDocument } from './documents.ts'
@@ -24,8 +23,6 @@ export interface DocumentStore {
    * previous set or, after a start, loads the newest older one; `state().problem` then contains the reason.
    */
   readonly reload: () => Promise<void>
-  /** Looks in the served set and in older sets that are kept. */
-  readonly wasPublished: (path: string, sha256: string) => Promise<boolean>
   /** Reloads when the current set changes, until the signal aborts. */
   readonly watch: (signal: AbortSignal) => Promise<void>
 }
@@ -133,24 +130,11 @@ export function createDocumentStore({ source, clock, log }: Deps): DocumentStore
     if (await isDue()) await reload()
   }
 
-  const wasPublished = async (path: string, sha256: string): Promise<boolean> => {
-    if (documents.get(path)?.entry.sha256 === sha256) return true
-    const current = await source.current()
-    for (const { read } of current === null ? [] : await source.before(current)) {
-      const manifest = read(MANIFEST_FILE).then((bytes): unknown => JSON.parse(bytes.toString()))
-      const parsed = manifestSchema.safeParse(await manifest.catch(() => null))
-      const isEntry = (entry: ManifestEntry) => entry.path === path && entry.sha256 === sha256
-      if (parsed.data?.documents.some(isEntry) === true) return true
-    }
-    return false
-  }
-
   return {
     get: (path) => documents.get(path),
     getFile: source.getFile,
     state: () => ({ manifest, problem, damaged }),
     reload,
-    wasPublished,
     watch: (signal) => repeatEvery(WATCH_INTERVAL_MS, reloadIfDue, { clock, signal }),
   }
 }

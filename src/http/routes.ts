@@ -31,7 +31,7 @@ import { workerHandlers } from './routes/workers.ts'
 
 export function serviceEndpoints(
   actions: ActionDeps,
-  store: Pick<DocumentStore, 'get' | 'getFile' | 'state' | 'wasPublished'>,
+  store: Pick<DocumentStore, 'get' | 'getFile' | 'state'>,
 ): readonly Endpoint[] {
   const published = createPublishedDocuments(store)
   const handlers: Handlers = {
@@ -42,7 +42,7 @@ export function serviceEndpoints(
     ...marketHandlers(actions, published),
     ...selectionHandlers(published),
     ...alertHandlers(actions),
-    ...disputeHandlers(actions, store.wasPublished),
+    ...disputeHandlers(actions, (path) => store.get(path)?.entry.sha256),
     proposeSkill: ({ body }, context) => proposeSkill(actions, { ...context, body }),
     submitFeedback: ({ body }, context) => submitFeedback(actions, { ...context, body }),
     ...imageHandlers(published),

@@ -11,8 +11,8 @@ import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { disputePath, receiptPath } from './paths.ts'
 
-export const subjectFirst = (disputes: readonly Dispute[]): readonly Dispute[] =>
-  disputes.toSorted((a, b) => Number(b.standing === 'subject') - Number(a.standing === 'subject'))
+/** Claims about one target on its page, besides those of subjects and upheld ones. Anyone can open and withdraw more. */
+const shownOfOthers = 5
 
 export function disputeList(caption: string, disputes: readonly Dispute[]): HtmlAndMarkdown {
   if (disputes.length === 0) return para('No disputes.', 'empty')
@@ -42,7 +42,20 @@ export function disputeList(caption: string, disputes: readonly Dispute[]): Html
 export function disputeSection(disputes: readonly Dispute[]): HtmlAndMarkdown | null {
   if (disputes.length === 0) return null
   const caption = 'Claims by others and answers of the operator, in their own words.'
-  return section('disputes', 'Disputes', disputeList(caption, subjectFirst(disputes)))
+  const others = new Map<string | undefined, number>()
+  const shown = disputes.filter(({ standing, state, target }) => {
+    if (standing === 'subject' || state === 'upheld') return true
+    const [key] = Object.values(target)
+    const earlier = others.get(key) ?? 0
+    others.set(key, earlier + 1)
+    return earlier < shownOfOthers
+  })
+  return section(
+    'disputes',
+    'Disputes',
+    disputeList(caption, shown),
+    links([['/disputes', 'All disputes']]),
+  )
 }
 
 export function disputePage(dispute: Dispute, names: Pick<Names, 'rails'>): SitePage {
@@ -91,10 +104,11 @@ function stateText({ state, unanswered }: Dispute): HtmlAndMarkdown {
   return unanswered === true ? inline`${pill(state)} unanswered for 14 days` : pill(state)
 }
 
-function targetLink({ target }: Dispute): HtmlAndMarkdown {
+function targetLink({ target, steps: [opened] }: Dispute): HtmlAndMarkdown {
   if ('flag_id' in target) return link(`/honesty#${target.flag_id}`, code(target.flag_id))
   if ('receipt_id' in target) return link(receiptPath(target.receipt_id), hash(target.receipt_id))
-  return link(target.path, code(target.path))
+  const isCurrent = opened?.target_is_current !== false
+  return inline`${link(target.path, code(target.path))}${isCurrent ? null : ' in another version than the one published when the dispute was opened'}`
 }
 
 function about({ figure, evidence_url: url }: Dispute): HtmlAndMarkdown | null {
@@ -112,15 +126,16 @@ const speakers: Readonly<Record<DisputeStep['event'], readonly ['disputer' | 'op
     upheld: ['operator', 'The operator agrees'],
     rejected: ['operator', 'The operator disagrees'],
     withdrawn: ['disputer', 'The disputer withdrew the claim'],
+    withheld: ['operator', 'The operator withheld the words of the disputer'],
   }
 
 /** One block for each statement: a text cannot open one, so it cannot pass for the words of the other side. */
 function words({ steps }: Dispute): HtmlAndMarkdown {
-  const shown = steps.map(({ event, at, text }) => {
+  const shown = steps.map(({ event, at, text, sha256 }) => {
     const [speaker, says] = speakers[event]
     return {
       speaker,
-      who: inline`${strong(says)}, ${time(at)}`,
+      who: inline`${strong(says)}, ${time(at)}${sha256 === undefined ? null : inline`, withheld; SHA-256 of this step in the log: ${code(sha256)}`}`,
       text: text === undefined ? null : untrustedText(text),
     }
   })

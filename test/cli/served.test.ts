@@ -187,6 +187,28 @@ test('log verify --ledger accepts a ledger whose log covers all that it serves, 
   expect([code, slept]).toEqual([0, 0])
 })
 
+/** Shows the hash of the first step instead of its text. */
+function withhold(ledger: Ledger, reason: Json = { step_id: 'dsp_1/withheld', text: 'private' }) {
+  const { text: _, ...rest } = steps[0] ?? {}
+  const step: Json = { event: 'withheld', at: time(215), dispute_id: 'dsp_1', ...reason }
+  const { claim: __, ...shown } = dispute
+  const hidden: Json = { ...rest, sha256: hash(steps[0]) }
+  const changes = { updated_at: time(215), steps: [hidden, steps[1] ?? {}, step] }
+  rowsOf(ledger, disputes, 'disputes')[0] = { ...shown, ...changes }
+  ledger.entries.push(['dispute', 'dsp_1/withheld', canonicalize(step), 216])
+  ledger.entries.sort((one, other) => one[3] - other[3])
+  return { hidden, step }
+}
+
+test('log verify --ledger accepts a withheld text by the hash of its step, and says so', async () => {
+  const ledger = honest()
+  withhold(ledger)
+  const { out, code } = await verify(ledger)
+  expect(out).toContain('good  dispute: 3 served, each with its entry')
+  expect(out).toContain('lacks its row; 1 withheld')
+  expect(code).toBe(0)
+})
+
 const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string | RegExp]>> = {
   'inserts a backdated poll': [
     (ledger) => {
@@ -337,6 +359,43 @@ const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string
   'drops a rail with its history': [
     (ledger) => void rowsOf(ledger, '/api/v1/rails', 'rails').pop(),
     /BAD {3}history: entry \d+ \(history [0-9a-f]{64}, of \S+\) is not served/,
+  ],
+  'withholds a text without saying so': [
+    (ledger) => {
+      const { hidden } = withhold(ledger)
+      const row = firstOf(rowsOf(ledger, disputes, 'disputes'))
+      Object.assign(row, { updated_at: time(210), steps: [hidden, steps[1]] })
+    },
+    /BAD {3}dispute: .*dsp_1\/opened differs from entry \d+/,
+  ],
+  'shows another text with the hash of a withheld one': [
+    (ledger) => {
+      const { hidden } = withhold(ledger)
+      Object.assign(hidden, { text: 'other' })
+    },
+    /BAD {3}dispute: dispute dsp_1\/opened differs from entry \d+/,
+  ],
+  'shows a figure with a withheld text': [
+    (ledger) => {
+      withhold(ledger)
+      Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { figure: 'other' })
+    },
+    /BAD {3}dispute: dispute dsp_1\/opened differs from entry \d+/,
+  ],
+  'shows a withheld text of another dispute': [
+    (ledger) => void Object.assign(withhold(ledger).hidden, { sha256: hash('other') }),
+    /BAD {3}dispute: dispute dsp_1\/opened differs from entry \d+/,
+  ],
+  'states another reason for withholding': [
+    (ledger) => void Object.assign(withhold(ledger).step, { text: 'none' }),
+    /BAD {3}dispute: dispute dsp_1\/withheld differs from entry \d+/,
+  ],
+  'shows another state of a withheld dispute': [
+    (ledger) => {
+      withhold(ledger)
+      Object.assign(firstOf(rowsOf(ledger, disputes, 'disputes')), { state: 'open' })
+    },
+    /BAD {3}dispute: dispute dsp_1\/answered differs from entry \d+/,
   ],
   'adds a dispute without steps': [
     (ledger) => void rowsOf(ledger, disputes, 'disputes').push({ dispute_id: 'dsp_2', steps: [] }),

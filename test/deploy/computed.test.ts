@@ -33,7 +33,6 @@ async function computedReads() {
     get: () => undefined,
     getFile: () => Promise.resolve(null),
     state: () => ({ manifest: null, damaged: new Map<string, string>(), problem: null }),
-    wasPublished: () => Promise.resolve(false),
   }
   const deps = { ...actions, outboundLimits: createConcurrencyLimits() }
   const notCalled = () => Promise.reject(new Error('not called'))

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { feedDocuments } from '../../builder/documents/feeds.ts'
 import { readStandings } from '../../builder/jobs/dispute-standings.ts'
 import { gatherDisputes } from '../../builder/world/lists.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
-import { followDispute } from '../../src/db/disputes.ts'
+import { followDispute, openDispute } from '../../src/db/disputes.ts'
 import { openFlag } from '../../src/db/flags.ts'
+import { selectRecords } from '../../src/db/records.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
-import { platformActions } from '../support/receipts.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { atOnce, countOf, expectRefusal, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, signedBody, solanaWallet } from '../support/wallets.ts'
+import { smallWorld } from '../support/world.ts'
 
 const platformKey = ed25519Key('platform')
 const service = useService({
@@ -38,6 +41,12 @@ async function addFlag(id = flagId, rail: string | null = 'x402'): Promise<strin
   return id
 }
 
+async function acceptedReceipt(): Promise<string> {
+  const receipt = issued(receiptFacts(alice), platformKey)
+  const body = await submission(alice, receipt, service.clock.now())
+  return z.string().parse((await service.postJson('/api/v1/receipts', body)).body['receipt_id'])
+}
+
 async function signed(fields: object, wallet = alice) {
   service.clock.advance(1)
   return await signedBody(wallet, 'dispute', fields, { nowMs: service.clock.now() })
@@ -55,7 +64,11 @@ async function open(fields: object = {}, wallet = alice) {
   return { id: z.string().parse(body['dispute_id']), body }
 }
 
-const follow = (id: string, event: 'answered' | 'upheld' | 'rejected', text = 'Our words.') =>
+const follow = (
+  id: string,
+  event: 'answered' | 'upheld' | 'rejected' | 'withheld',
+  text = 'Our words.',
+) =>
   service.actions.database.write((tx) =>
     followDispute(tx, id, { event, at: isoTime(service.clock.now()), text }),
   )
@@ -92,12 +105,11 @@ test('a dispute is opened with its author, answered, and decided, with an entry 
 })
 
 test('a dispute about a target that does not exist returns 422, and nothing is stored', async () => {
-  const path = '/api/v1/rails'
   for (const target of [
     { flag_id: 'flg_00' },
     { receipt_id: `rcp_${'00'.repeat(32)}` },
-    { path, sha256: '00'.repeat(32) },
     { path: '/api/v1/nothing', sha256: sha256Hex('x') },
+    { path: `/evidence/${'00'.repeat(32)}.json`, sha256: '00'.repeat(32) },
   ]) {
     const answer = await service.postJson(disputes, await signed(claimOf({ target })))
     expectRefusal(answer, 422, 'refused')
@@ -111,6 +123,95 @@ test('a document is disputed by its path and the hash of its bytes', async () =>
   const before = sha256Hex(await bytes())
   const { body } = await open({ target: { path, sha256: before } })
   expect(body).toMatchObject({ target: { path, sha256: before }, standing: 'anyone' })
+  expect(body['steps']).not.toMatchObject([{ target_is_current: false }])
+})
+
+test('a document that has changed since its reader saw it is disputed, and the dispute says that the version is another', async () => {
+  const target = { path: '/api/v1/rails', sha256: '00'.repeat(32) }
+  const { id, body } = await open({ target })
+  expect(body).toMatchObject({ target, steps: [{ target, target_is_current: false }] })
+  const words = 'in another version than the one published when the dispute was opened'
+  for (const path of [`/disputes/${id}`, `/disputes/${id}.md`]) {
+    expect(await (await fetch(service.url + path)).text()).toContain(words)
+  }
+})
+
+test('a flood of disputes does not displace those of subjects, and only five of it are on the page of a receipt', async () => {
+  const { database } = service.actions
+  const target = { receipt_id: await acceptedReceipt() }
+  const write = (at: number, changes: object) => {
+    const dispute = {
+      id: `dsp_${at.toString(16).padStart(24, '0')}`,
+      wallet: `0x${at.toString(16).padStart(40, '0')}`,
+      display: alice.address,
+      target,
+      rail: 'x402',
+      standing: 'anyone',
+      openedAt: isoTime(service.clock.now()),
+      ...changes,
+    } as const
+    return database.write((tx) => openDispute(tx, dispute, { text: `Claim ${at}.` }))
+  }
+  await write(0, { standing: 'subject' })
+  await write(1, { target: { flag_id: await addFlag() } })
+  for (let at = 2; at < 110; at += 1) await write(at, { standing: at % 2 ? 'unknown' : 'anyone' })
+  const shape = z.object({
+    disputes: z.array(z.object({ claim: z.string() })),
+    next_cursor: z.string().optional(),
+  })
+  const claims: string[] = []
+  for (let cursor: string | undefined = ''; cursor !== undefined;) {
+    const page = shape.parse((await service.getJson(`${disputes}?limit=40${cursor}`)).body)
+    claims.push(...page.disputes.map(({ claim }) => claim))
+    cursor = page.next_cursor === undefined ? undefined : `&cursor=${page.next_cursor}`
+  }
+  const newestFirst = Array.from({ length: 109 }, (_, at) => `Claim ${109 - at}.`)
+  expect(claims).toEqual(['Claim 0.', ...newestFirst])
+  const gathered = await gatherDisputes(database, service.clock.now())
+  expect(gathered.newest.map(({ claim }) => claim)).toEqual(claims)
+  const feeds = [...feedDocuments(smallWorld({ disputes: gathered }))]
+  const feed = feeds.find(({ path }) => path === '/feeds/disputes.json')
+  expect(JSON.stringify(feed?.body)).toContain('Claim 0.')
+  const page = await (await fetch(`${service.url}/receipts/${target.receipt_id}`)).text()
+  expect(page.match(/Claim \d+\./g)).toEqual(claims.slice(0, 6))
+})
+
+test('a withheld text is in no answer, and its step keeps the hash that the log has', async () => {
+  await addFlag()
+  const secret = {
+    claim: 'Private words.',
+    figure: 'private',
+    evidence_url: 'https://private.example/x',
+  }
+  const { id } = await open(secret)
+  expect(await follow(id, 'withheld', 'It names a person.')).toBe(true)
+  expect(await follow(id, 'withheld')).toBe(false)
+  expect(await follow(id, 'rejected')).toBe(true)
+  const [entry] = await selectRecords(service.actions.database.reader, 'log_queue', {
+    kind: 'dispute',
+  }).execute()
+  const { body } = await service.getJson(`${disputes}/${id}`)
+  expect(body).toMatchObject({
+    state: 'rejected',
+    target: { flag_id: flagId },
+    steps: [
+      { step_id: entry?.entryId, event: 'opened', sha256: entry?.sha256, wallet: alice.address },
+      { event: 'withheld', text: 'It names a person.' },
+      { event: 'rejected' },
+    ],
+  })
+  for (const path of [
+    `${disputes}/${id}`,
+    disputes,
+    `${disputes}?limit=5`,
+    `/disputes/${id}`,
+    `/disputes/${id}.md`,
+  ]) {
+    expect(await (await fetch(service.url + path)).text()).not.toMatch(/private/i)
+  }
+  const gathered = await gatherDisputes(service.actions.database, service.clock.now())
+  const feeds = [...feedDocuments(smallWorld({ disputes: gathered }))]
+  expect(JSON.stringify([gathered, feeds])).not.toMatch(/private/i)
 })
 
 test('the key of a platform is the subject of a dispute about its own rail, and of no other', async () => {
@@ -160,9 +261,9 @@ test('a repeated request opens one dispute, and a second dispute about the targe
   expectRefusal(await service.postJson(disputes, changed), 401, 'signature_invalid')
 })
 
-test('a wallet opens five disputes an hour, and a network thirty', async () => {
+test('a wallet opens five disputes a day, and a network twenty', async () => {
   for (let at = 0; at < 6; at += 1) await addFlag(`flg_0${at}`)
-  for (let wallet = 0; wallet < 6; wallet += 1) {
+  for (let wallet = 0; wallet < 4; wallet += 1) {
     for (let at = 0; at < 5; at += 1) {
       await open({ target: { flag_id: `flg_0${at}` } }, evmWallet(`wallet ${wallet}`))
     }
@@ -170,6 +271,8 @@ test('a wallet opens five disputes an hour, and a network thirty', async () => {
   const sixth = claimOf({ target: { flag_id: 'flg_05' } })
   const ofWallet = await service.postJson(disputes, await signed(sixth, evmWallet('wallet 0')))
   expectRefusal(ofWallet, 429, 'rate_limited')
+  expectRefusal(await service.postJson(disputes, await signed(sixth, bob)), 429, 'rate_limited')
+  service.clock.advance(dayMs - hourMs)
   expectRefusal(await service.postJson(disputes, await signed(sixth, bob)), 429, 'rate_limited')
   service.clock.advance(hourMs)
   expect((await service.postJson(disputes, await signed(sixth, bob))).status).toBe(201)

@@ -123,7 +123,6 @@ export async function startService(host: Host) {
         get: () => undefined,
         getFile: () => Promise.resolve(null),
         state: () => ({ manifest: null, problem: null, damaged: new Map() }),
-        wasPublished: () => Promise.resolve(false),
       },
       limits: 'off',
       trustedProxies: [],

@@ -9,6 +9,7 @@ import { disputeViews, followDispute, disputeRows } from '../../../src/db/disput
 import { isUniqueViolation } from '../../../src/db/errors.ts'
 import { decideProposal, listFeedback, listProposals } from '../../../src/db/feedback.ts'
 import { closeFlagWithEvent, listOpenFlags, openFlagWithEvent } from '../../../src/db/flags.ts'
+import { findRecord, selectRecords } from '../../../src/db/records.ts'
 import { UsageError, parseOrUsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { dataDir } from '../platforms.ts'
@@ -71,30 +72,42 @@ export async function listAllDisputes(session: Session, input: Input): Promise<v
   const filter = status === undefined ? {} : { state: disputeState.parse(status) }
   const columns = ['dispute_id', 'state', 'standing', 'rail', 'wallet', 'opened_at', 'claim']
   await printRows(session, 'disputes', columns, async (reader) => {
-    const records = await disputeRows(filter).read(reader, { limit: MAX_ROWS, before: null })
+    const id = input.text('cursor')
+    const last = id === undefined ? null : await findRecord(reader, 'disputes', { id })
+    if (id !== undefined && last === null) throw new UsageError('no dispute has the id in --cursor')
+    const page = { limit: MAX_ROWS, before: last?.seq ?? null }
+    const records = await disputeRows(filter).read(reader, page)
     return await disputeViews(reader, records, session.clock.now())
   })
 }
 
 const followWith =
-  (event: 'answered' | 'upheld' | 'rejected') => async (session: Session, input: Input) => {
-    const id = input.required('dispute')
+  (event: 'answered' | 'upheld' | 'rejected' | 'withheld') =>
+  async (session: Session, input: Input) => {
+    const subject = input.required('dispute')
     const text = parseOrUsageError(textInput(2000), input.required('reason'), '--reason')
     const at = isoTime(session.clock.now())
     return await changeDatabase(
       session,
-      { command: `disputes ${event}`, subject: id, reason: text },
-      'No dispute with this id allows this step.',
-      async (tx) =>
-        (await followDispute(tx, id, { event, at, text }))
-          ? { dispute_id: id, state: event }
-          : null,
+      { command: `disputes ${event}`, subject, reason: text },
+      'No such dispute allows this step.',
+      async (tx) => {
+        const match = subject.startsWith('dsp_') ? { id: subject } : { standing: 'anyone' as const }
+        const found = await selectRecords(tx, 'disputes', match).orderBy('seq').execute()
+        const done: string[] = []
+        for (const { id, display, rail, target } of found) {
+          const isChosen = [id, display, rail, ...Object.values(target)].includes(subject)
+          if (isChosen && (await followDispute(tx, id, { event, at, text }))) done.push(id)
+        }
+        return done.length === 0 ? null : { event, count: done.length, disputes: done }
+      },
     )
   }
 
 export const answerDispute = followWith('answered')
 export const upholdDispute = followWith('upheld')
 export const rejectDispute = followWith('rejected')
+export const withholdDispute = followWith('withheld')
 
 export async function listSkillProposals(session: Session, input: Input): Promise<void> {
   const statuses = ['pending', 'accepted', 'rejected'] as const

@@ -50,13 +50,15 @@ export type WithdrawalBody = z.infer<typeof withdrawalBody>
 export const disputeStep = model('DisputeStep', {
   step_id: text(40),
   dispute_id: disputeId,
-  event: z.enum(['opened', 'answered', 'upheld', 'rejected', 'withdrawn']),
+  event: z.enum(['opened', 'answered', 'upheld', 'rejected', 'withdrawn', 'withheld']),
   at: time,
-  text: text(2000).optional().describe('The claim, the answer, or the reason of the decision.'),
+  text: text(2000).optional().describe('The claim, the answer, or the reason of the operator.'),
   wallet: wallet.optional(),
   target: disputeTarget.optional(),
+  target_is_current: z.literal(false).optional(),
   figure: text(80).optional(),
   evidence_url: url.optional(),
+  sha256: sha256Hex.optional().describe('Of the step with the words that were withheld.'),
 })
 export type DisputeStep = z.infer<typeof disputeStep>
 
@@ -67,7 +69,7 @@ export const dispute = model('Dispute', {
   rail: railSlug.optional(),
   wallet: wallet.describe('Who disputes.'),
   target: disputeTarget,
-  claim: text(2000),
+  claim: text(2000).optional(),
   figure: text(80).optional(),
   evidence_url: url.optional(),
   opened_at: time,

@@ -172,7 +172,7 @@ export const rail = model('Rail', {
   }),
   disputes: list(disputeSummary, 50)
     .optional()
-    .describe('The newest disputes about the rail, its flags and receipts.'),
+    .describe('Disputes about the rail, its flags and receipts; those of subjects first.'),
   sources: list(text(300), 32),
   polled_at: time,
   poll_duration_ms: count,

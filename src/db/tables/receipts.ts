@@ -5,6 +5,8 @@ import { logEntryKind } from '../../core/tlog/entry.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
+const disputeOrder = "(standing = 'subject'), seq"
+
 export const receiptTables = {
   receipts: {
     inOrder: true,
@@ -204,9 +206,6 @@ export const receiptTables = {
       display: column.text,
       target: column.facts<DisputeTarget>(),
       rail: column.optionalText,
-      claim: column.text,
-      figure: column.optionalText,
-      evidence_url: column.optionalText,
       state: column.oneOf(...disputeStates),
       standing: column.oneOf(...disputeStandings),
       opened_at: column.text,
@@ -214,10 +213,11 @@ export const receiptTables = {
     },
     indexes: {
       disputes_by_wallet: '(wallet, opened_at)',
-      disputes_by_rail: '(rail, seq)',
-      disputes_by_state: '(state, seq)',
-      disputes_by_rail_state: '(rail, state, seq)',
-      disputes_by_target: '(target, seq)',
+      disputes_in_order: `(${disputeOrder})`,
+      disputes_by_rail: `(rail, ${disputeOrder})`,
+      disputes_by_state: `(state, ${disputeOrder})`,
+      disputes_by_rail_state: `(rail, state, ${disputeOrder})`,
+      disputes_by_target: `(target, ${disputeOrder})`,
       disputes_to_read: "(seq) where standing = 'unknown'",
     },
     uniqueIndexes: {

@@ -1,13 +1,13 @@
 import type { ActionDeps } from '../../actions/deps.ts'
 import { submitDispute, viewOf, withdrawDispute } from '../../actions/disputes.ts'
-import type { WasPublished } from '../../actions/disputes.ts'
+import type { PublishedHash } from '../../actions/disputes.ts'
 import { present } from '../../core/entries.ts'
 import { isoTime } from '../../core/time.ts'
 import { disputeViews, disputeRows } from '../../db/disputes.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage } from '../lists.ts'
 
-export function disputeHandlers(deps: ActionDeps, wasPublished: WasPublished) {
+export function disputeHandlers(deps: ActionDeps, publishedHash: PublishedHash) {
   const { reader } = deps.database
   return {
     async listDisputes({ query }, { nowMs, list }) {
@@ -19,7 +19,7 @@ export function disputeHandlers(deps: ActionDeps, wasPublished: WasPublished) {
     async getDispute({ params }, { nowMs }) {
       return { body: await viewOf(reader, params.id, nowMs) }
     },
-    openDispute: ({ body }, context) => submitDispute(deps, wasPublished, { ...context, body }),
+    openDispute: ({ body }, context) => submitDispute(deps, publishedHash, { ...context, body }),
     withdrawDispute: ({ body, params }, context) =>
       withdrawDispute(deps, params.id, { ...context, body }),
   } satisfies Partial<Handlers>
