@@ -5,7 +5,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { Application, ApplyBlock, ApplyBody } from '../contract/schemas/application.ts'
 import { present } from '../core/entries.ts'
-import { writeQuotas } from '../core/limits.ts'
+import { keptRows, writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, isoTime, minuteMs } from '../core/time.ts'
@@ -57,7 +57,8 @@ export async function apply(
     earlier === null
       ? await attemptOnce(deps, write, { block, worker: worker.display })
       : { attempt: earlier, end: interrupted }
-  return await commitPartnerWrite(deps, action, (tx) =>
+  const charged = { ...write.request, chargeStorage: () => undefined }
+  return await commitPartnerWrite(deps, { ...action, request: charged }, (tx) =>
     finish(tx, deps, attempt, { end, applyUrl }),
   )
 }
@@ -155,6 +156,7 @@ async function begin(
     await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
     await enforcePartnerWriteQuota(tx, deps, partner, nowMs)
+    request.chargeStorage(0, keptRows.partnerWrite)
     return { ...(await record(tx, deps, write, { worker, mode: 'forwarded' })), isNew: true }
   })
 }

@@ -3,6 +3,7 @@
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AttestationBody } from '../contract/schemas/partner.ts'
+import { keptRows } from '../core/limits.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
@@ -12,7 +13,7 @@ import { findRecord } from '../db/records.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, CommittedRefusal, SignedProof } from './idempotency.ts'
+import type { OutcomeOf, SignedProof } from './idempotency.ts'
 import { partnerAt } from './partner-access.ts'
 import { writeRow } from './partner-write.ts'
 import { invalidField, verifySignedMessage } from './signed-body.ts'
@@ -40,7 +41,8 @@ export async function setAttestationEndpoint(
     messages.attestationEndpoint(deps.site.serviceName, { timestamp, handle, url })
   const proof = await verifySignedMessage(deps, write, { ...body, message })
   const before = await findPartner(deps.database.reader, { handle })
-  return await commitOnce(deps, request, [proof], async (tx) => {
+  const terms = { ...request, rows: keptRows.partnerWrite }
+  return await commitOnce(deps, terms, [proof], async (tx) => {
     const { nowMs } = request
     const current = await findPartner(tx, { handle })
     if (current === null) throw new ApiError('unknown_partner')
@@ -70,19 +72,18 @@ async function requireRight(
   throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
 }
 
-/** Compare-and-set. A refused change is also recorded in the oath history. */
+/** Compare-and-set. */
 async function bind(
   tx: DbTransaction,
   { handle, body, request, rawSha256 }: AttestationWrite,
   proof: SignedProof,
   { before, current }: { readonly before: AttestationBinding; readonly current: PartnerRecord },
-): Promise<OutcomeOf<'updateAttestationEndpoint'> | CommittedRefusal> {
+): Promise<OutcomeOf<'updateAttestationEndpoint'>> {
   const { nowMs } = request
   const action = 'updateAttestationEndpoint'
   const written = { handle, nowMs, bodySha256: rawSha256, binding: 'statement' } as const
   if (!isSame(current, before)) {
-    await appendOath(tx, writeRow(proof, { ...written, action: `${action}.conflict` }))
-    return { refused: new ApiError('conflict', 'Another request has changed the endpoint') }
+    throw new ApiError('conflict', 'Another request has changed the endpoint')
   }
   const { attestationSignedAt: signedAt } = current
   if (signedAt !== null && proof.timestampMs < Date.parse(signedAt)) {

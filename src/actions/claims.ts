@@ -10,7 +10,7 @@ import type {
 } from '../contract/schemas/claim.ts'
 import type { Random } from '../core/deps.ts'
 import { entriesOf } from '../core/entries.ts'
-import { emailQuotas } from '../core/limits.ts'
+import { emailQuotas, keptRows } from '../core/limits.ts'
 import { redact } from '../core/redact.ts'
 import { isoTime, hourMs, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
@@ -21,7 +21,7 @@ import { rankOf } from '../db/leaderboard.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { receiptRows } from '../db/receipts/receipts.ts'
-import { deleteRecords, findRecord, insertRecord, putRecord, updateRecord } from '../db/records.ts'
+import { deleteRecords, findRecord, insertRecord, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import type { ActionDeps } from './deps.ts'
@@ -30,7 +30,6 @@ import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { requireOath } from './oaths.ts'
 import { verifySignedBody, requireWallet } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { chargeNetworkQuota } from './write-quotas.ts'
 
 export async function claimSpot(
   deps: ActionDeps,
@@ -47,14 +46,14 @@ async function claimByWallet(
   deps: ActionDeps,
   write: IncomingWrite<WalletClaimBody>,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const { body, json, request, fingerprint } = write
+  const { body, json } = write
+  const request = { ...write.request, rows: keptRows.claim }
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature }, request)
   const { email } = body
   const now = isoTime(request.nowMs)
   const recordSigned = async (tx: Db): Promise<void> => {
-    await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
     await appendOath(tx, { ...oath, action: 'claimSpot', createdAt: now })
   }
   if (email !== undefined) {
@@ -78,7 +77,6 @@ interface SignedClaim {
 }
 
 const CODE_LIFE_MS = 15 * minuteMs
-const MAX_TRIES = 5
 
 /**
  * Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. `signed`: the
@@ -103,7 +101,7 @@ async function sendClaimCode(
     rangeHash: range === null ? null : deps.keys.hash('email-fingerprint', range),
   }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
-  const code = sixDigits(deps.random)
+  const code = newCode(deps.random)
   const isClaimed = await deps.outboundLimits.mail.run(async () => {
     request.chargeOutbound()
     const hasClaim = await deps.database.write(async (tx) => {
@@ -112,12 +110,15 @@ async function sendClaimCode(
       await countSend(tx, send, nowMs)
       return (await findRecord(tx, 'claims', { emailHash })) !== null
     })
-    const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
+    const lines = hasClaim
+      ? alreadyClaimedText(deps)
+      : codeText(deps, code, body.display_name, wallet)
     await sendEmail(deps, body.email, lines)
     return hasClaim
   }, request.network)
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
-  return await commitOnce(deps, request, proofs, async (tx) => {
+  const terms = { ...request, rows: proofs.length }
+  return await commitOnce(deps, terms, proofs, async (tx) => {
     await signed?.recordSigned(tx)
     if (!isClaimed) {
       const emailCode = {
@@ -127,10 +128,9 @@ async function sendClaimCode(
         wallet: wallet?.id ?? null,
         signed: signed === null ? 0 : 1,
         used: 0,
-        tries: 0,
         expiresAt,
       } as const
-      await putRecord(tx, 'email_codes', emailCode, 'emailHash')
+      await insertRecord(tx, 'email_codes', emailCode)
     }
     return {
       status: 202,
@@ -147,16 +147,11 @@ async function claimWithCode(
   const emailHash = hashOf(deps, body.email)
   const codeHash = codeHashOf(deps, emailHash, body.code)
   const now = isoTime(request.nowMs)
-  return await commitOnce(deps, request, [], async (tx) => {
-    const emailCode = await findRecord(tx, 'email_codes', { emailHash })
+  const terms = { ...request, rows: keptRows.claim }
+  return await commitOnce(deps, terms, [], async (tx) => {
+    const emailCode = await findRecord(tx, 'email_codes', { emailHash, codeHash })
     // One error for all cases, so that it does not reveal which addresses have a code.
-    if (emailCode === null || emailCode.expiresAt <= now || emailCode.tries >= MAX_TRIES) {
-      return { refused: new ApiError('code_invalid') }
-    }
-    if (emailCode.codeHash !== codeHash) {
-      await updateRecord(tx, 'email_codes', { emailHash }, { tries: emailCode.tries + 1 })
-      return { refused: new ApiError('code_invalid') }
-    }
+    if (emailCode === null || emailCode.expiresAt <= now) throw new ApiError('code_invalid')
     const made = await findRecord(tx, 'claims', { emailHash })
     if (made !== null) {
       if (emailCode.used === 1) return await claimAnswer(tx, deps.site.url, made, 200)
@@ -166,7 +161,7 @@ async function claimWithCode(
     const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
     if (signed === 0) await requireUnprovenWallet(tx, wallet)
     const before = wallet === null ? null : await requireNoSignedClaim(tx, wallet)
-    await updateRecord(tx, 'email_codes', { emailHash }, { used: 1 })
+    await updateRecord(tx, 'email_codes', { emailHash, codeHash }, { used: 1 })
     const method = signed === 1 ? 'wallet' : 'email'
     const claim = {
       wallet: emailCode.wallet,
@@ -221,17 +216,18 @@ async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> 
   await insertRecord(tx, 'email_sends', { ...send, sentAt: now })
 }
 
-/** Names the wallet, so that recipients notice a claim by a stranger. */
+/** States the name and the wallet, so that recipients notice a claim by a stranger. */
 function codeText(
   { site }: Pick<ActionDeps, 'site'>,
   code: string,
+  name: string,
   wallet: Wallet | null,
 ): readonly string[] {
   const spot = wallet === null ? 'a spot' : `the spot of the wallet ${wallet.display}`
   return [
     `Your code is ${code}.`,
     '',
-    `It is valid for ${CODE_LIFE_MS / minuteMs} minutes and claims ${spot} on the leaderboard of ${site.url} with this address.`,
+    `It is valid for ${CODE_LIFE_MS / minuteMs} minutes and claims ${spot} under the name “${name}” on the leaderboard of ${site.url} with this address.`,
     'If you did not request it, ignore this e-mail and do not share the code.',
   ]
 }
@@ -265,12 +261,15 @@ function mailboxOf(email: string): string {
 }
 
 function codeHashOf(deps: Pick<ActionDeps, 'keys'>, emailHash: string, code: string): string {
-  return deps.keys.hash('email-code', `${emailHash}\n${code}`)
+  return deps.keys.hash('email-code', `${emailHash}\n${code.toUpperCase()}`)
 }
 
-/** The remainder of 48 bits: the codes differ in probability by less than one in 10^8. */
-function sixDigits(random: Pick<Random, 'bytes'>): string {
-  return String(Buffer.from(random.bytes(6)).readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
+/** Without I, L, O and U, which are mistaken for others. */
+const codeCharacters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** 40 bits, so that the limits of networks also limit guesses. */
+function newCode(random: Pick<Random, 'bytes'>): string {
+  return Array.from(random.bytes(8), (byte) => codeCharacters[byte % 32]).join('')
 }
 
 /** Stores a claim in place of `before`, and returns its answer. The name of an e-mail claim is never published. */

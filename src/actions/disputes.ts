@@ -8,7 +8,7 @@ import type {
 } from '../contract/schemas/dispute.ts'
 import { toBase64 } from '../core/base64.ts'
 import { present } from '../core/entries.ts'
-import { writeQuotas } from '../core/limits.ts'
+import { keptRows, writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { walletPublicKey } from '../core/wallet.ts'
@@ -44,7 +44,7 @@ export async function submitDispute(
   const decide = async (tx: Db) => {
     const ofWallet = selectRecords(tx, 'disputes', { wallet: wallet.id })
     await enforceRowQuota(writeQuotas.disputes, nowMs, ofWallet, 'opened_at')
-    await chargeNetworkQuota(tx, deps, { kind: 'dispute', fingerprint, nowMs })
+    await chargeNetworkQuota(tx, deps, fingerprint, nowMs)
     const { target, claim: text, figure, evidence_url } = body
     const standing = standingOf(deps, wallet, rail)
     const of = { wallet: wallet.id, display: wallet.display, openedAt: isoTime(nowMs), standing }
@@ -58,8 +58,8 @@ export async function submitDispute(
     })
     return { status: 201 as const, body: await viewOf(tx, id, nowMs) }
   }
-  const locks = networkLocks(fingerprint)
-  return await commitOnce(deps, { ...request, locks }, [proof], decide)
+  const terms = { ...request, rows: keptRows.dispute, locks: networkLocks(fingerprint) }
+  return await commitOnce(deps, terms, [proof], decide)
 }
 
 export async function withdrawDispute(
@@ -71,7 +71,8 @@ export async function withdrawDispute(
   const { nowMs } = request
   if (body.dispute_id !== id) throw invalidField('dispute_id', 'must be the id in the path')
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
-  return await commitOnce(deps, request, [proof], async (tx) => {
+  const terms = { ...request, rows: keptRows.dispute }
+  return await commitOnce(deps, terms, [proof], async (tx) => {
     const found = await findRecord(tx, 'disputes', { id })
     if (found === null) throw new ApiError('unknown_dispute')
     if (found.wallet !== proof.wallet.id) {

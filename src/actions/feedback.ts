@@ -1,7 +1,7 @@
 import { sha256Hex } from '../auth/messages.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
-import { writeQuotas } from '../core/limits.ts'
+import { keptRows, writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime, minuteMs } from '../core/time.ts'
 import { findDuplicate } from '../db/feedback.ts'
@@ -27,12 +27,10 @@ export async function submitFeedback(
     [fingerprint.network, fingerprint.userAgent],
     nowMs,
   )
-  const network = fingerprintHashes(deps, 'feedback network', [fingerprint.network], nowMs)
   const textHash = sha256Hex(normalized(body.message))
-  const locks = networkLocks(fingerprint)
   return await commitOnce<AnswerOf<'submitFeedback'>>(
     deps,
-    { ...request, locks },
+    { ...request, rows: keptRows.message, locks: networkLocks(fingerprint) },
     [],
     async (tx) => {
       const since = isoTime(nowMs - duplicateMs)
@@ -42,13 +40,10 @@ export async function submitFeedback(
       }
       const ofClient = selectRecords(tx, 'feedback', { fingerprint: client.known })
       await enforceRowQuota(writeQuotas.feedback, nowMs, ofClient, 'created_at')
-      const ofNetwork = selectRecords(tx, 'feedback', { network: network.known })
-      await enforceRowQuota(writeQuotas.feedbackOfNetwork, nowMs, ofNetwork, 'created_at')
       const id = newId(deps.random, 'fbk')
       await insertRecord(tx, 'feedback', {
         id,
         fingerprint: client.today,
-        network: network.today,
         textHash,
         message: body.message,
         page: body.page ?? null,

@@ -5,25 +5,25 @@ import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
-import { logEntryBytes } from '../core/limits.ts'
 import { dayMs, isoTime, secondMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { findIdempotencyKey, findUsedMessage, insertAnswers } from '../db/guard.ts'
 import type { AnswerRows, FirstAnswer } from '../db/guard.ts'
 import { toJsonText } from '../db/json.ts'
-import { queuedBy } from '../db/log.ts'
 import { restoredAtMs } from '../db/meta.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import type { CostAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 
-export interface WriteRequest extends CostAdmission {
+export interface WriteRequest extends Omit<CostAdmission, 'chargeStorage'> {
   /** SHA-256 over method, path and raw body, without headers. */
   readonly requestSha256: string
   readonly nowMs: number
   readonly idempotencyKey: string | null
   /** Keyed hash of the address; identifies callers that did not sign. */
   readonly remoteKey: () => string
+  /** Counts the request with its answer before they are stored; `rows` are `keptRows`. @throws ApiError `rate_limited` */
+  readonly chargeStorage: (answerBytes: number, rows: number) => void
 }
 
 /** A verified signature. Each message is accepted for one write. */
@@ -46,50 +46,44 @@ export interface Outcome<Body extends object = object> {
 
 export type OutcomeOf<Id extends RouteId> = Outcome<AnswerOf<Id> & object>
 
-/** A refusal that commits rows, such as a counted attempt, before the throw. Message and idempotency key stay unused. */
-export interface CommittedRefusal {
-  readonly refused: ApiError
-}
+export type Decide<Body extends object = object> = (tx: DbTransaction) => Promise<Outcome<Body>>
 
-export type Decide<Body extends object = object> = (
-  tx: DbTransaction,
-) => Promise<Outcome<Body> | CommittedRefusal>
+export interface WriteTerms {
+  /** From `keptRows`. */
+  readonly rows: number
+  /** Set if `decide` depends only on rows of the caller, the signers and these locks. */
+  readonly locks?: readonly string[] | undefined
+}
 
 const keyLifeMs = dayMs
 
 /**
  * Runs `decide` in a transaction unless its result is stored. A message repeated for the same request, or a known
  * idempotency key, returns the first result; another request gets 409 or 422. Nothing is stored if `decide` throws.
- * `decide` may only write rows; slow work belongs before it. `proofs`: all signatures, the caller's first. `locks`: set if
- * `decide` depends only on rows of the caller, the signers and these locks.
+ * `decide` may only write rows; slow work belongs before it. `proofs`: all signatures, the caller's first.
  * @throws ApiError, and DatabaseUnavailableError if nothing may be acknowledged
  */
 export async function commitOnce<Body extends object>(
   deps: Pick<ActionDeps, 'database' | 'requestBuild'>,
-  request: WriteRequest & { readonly locks?: readonly string[] | undefined },
+  request: WriteRequest & WriteTerms,
   proofs: readonly SignedProof[],
   decide: Decide<Body>,
 ): Promise<Outcome<Body>> {
   const caller = callerOf(request, proofs)
-  const { locks } = request
+  const { locks, rows: kept } = request
   const work = async (tx: DbTransaction) => {
     const first = await firstAnswer<Body>(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
     await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
-    if ('refused' in outcome) return { outcome, isNew: false }
     const rows = answerRows({ request, proofs, outcome })
     const [stored] = rows.answers
-    const logged = queuedBy(tx)
-    const bytes = Buffer.byteLength(stored?.answer ?? '') + logged * logEntryBytes
-    request.chargeStorage(bytes, logged)
+    request.chargeStorage(Buffer.byteLength(stored?.answer ?? ''), kept)
     await insertAnswers(tx, rows)
     return { outcome, isNew: true }
   }
   const all = locks && [caller, ...proofs.map(({ wallet }) => wallet.id), ...locks]
-  const done = await deps.database.write(work, all)
-  const { outcome, isNew } = done
-  if ('refused' in outcome) throw outcome.refused
+  const { outcome, isNew } = await deps.database.write(work, all)
   if (isNew) deps.requestBuild()
   return outcome
 }

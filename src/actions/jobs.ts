@@ -10,6 +10,7 @@ import type {
 import type { JsonObject } from '../core/canonical-json.ts'
 import { decide, noPaymentReason, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
+import { keptRows } from '../core/limits.ts'
 import { parseUsdc } from '../core/money.ts'
 import { newId } from '../core/new-id.ts'
 import { scoreAt } from '../core/reputation/standing.ts'
@@ -41,7 +42,8 @@ export async function postJob(
   if (deadlineMs === null) throw invalidField('deadline', 'must be an RFC 3339 time')
   const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
   const id = newId(deps.random, 'job')
-  return await commitPartnerWrite(deps, { ...write, action: 'postJob', locks: [] }, async (tx) => {
+  const terms = { rows: keptRows.job + body.skills.length, locks: [] }
+  return await commitPartnerWrite(deps, { ...write, action: 'postJob', ...terms }, async (tx) => {
     // Decided inside the transaction, so that an exact repeat is answered even after the deadline.
     const decision = decide(
       { status: 'none', deadlineMs, deliveredMs: null },

@@ -9,7 +9,7 @@ import type {
 } from '../contract/schemas/partner.ts'
 import { acceptsV1, acceptsV2 } from '../contract/x402.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
-import { limitPolicies } from '../core/limits.ts'
+import { keptRows, limitPolicies } from '../core/limits.ts'
 import { toUsdc } from '../core/money.ts'
 import { newSubscription } from '../core/partner.ts'
 import { isoTime, dayMs } from '../core/time.ts'
@@ -32,11 +32,8 @@ import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireTimestamp } from './signed-body.ts'
 import { priceMicroUsdcOf, subscriptionTimes, termsOfTier } from './subscriptions/terms.ts'
-import type { ClientFingerprint } from './write-quotas.ts'
-import { chargeNetworkQuota } from './write-quotas.ts'
 
 export interface Signup {
-  readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest
@@ -48,12 +45,12 @@ export async function signupPartner(
   deps: ActionDeps,
   signup: Signup,
 ): Promise<OutcomeOf<'signupPartner'>> {
-  const { body, request, proof, fingerprint } = signup
+  const { body, proof } = signup
+  const request = { ...signup.request, rows: keptRows.signup }
   const { oath, proof: oathProof } = await swornProof(deps, signup)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
     await requireFree(tx, body.handle, proof.wallet)
-    await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
     const at = { action: 'signupPartner', handle: body.handle, createdAt: now }
     const record = await insertPartner(tx, {
       handle: body.handle,

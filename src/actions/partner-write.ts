@@ -1,10 +1,11 @@
+import { keptRows } from '../core/limits.ts'
 import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
 import type { NewOathRow } from '../db/oaths.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
+import type { Outcome, SignedProof, WriteRequest, WriteTerms } from './idempotency.ts'
 import { requirePartner } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
@@ -29,13 +30,12 @@ export async function commitPartnerWrite<Body extends object>(
     readonly statement?: Statement
     /** `own` also allows writes of partners without an active subscription, without a quota. */
     readonly use?: 'own'
-    /** As in `commitOnce`. */
-    readonly locks?: readonly string[]
-  },
+  } & Partial<WriteTerms>,
   work: (tx: DbTransaction, partner: CurrentPartner) => Promise<Outcome<Body>>,
 ): Promise<Outcome<Body>> {
   const { proof, rawSha256, action, statement, use = 'write', locks } = write
-  const request = { ...write.request, locks }
+  const { rows = keptRows.partnerWrite } = write
+  const request = { ...write.request, rows, locks }
   const { nowMs } = request
   const proofs = statement === undefined ? [proof] : [proof, statement.proof]
   return await commitOnce(deps, request, proofs, async (tx) => {

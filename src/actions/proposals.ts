@@ -1,7 +1,7 @@
 import { ApiError } from '../contract/errors.ts'
 import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
-import { writeQuotas } from '../core/limits.ts'
+import { keptRows, writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { findRecord, insertRecord, selectRecords } from '../db/records.ts'
@@ -24,7 +24,8 @@ export async function proposeSkill(
   const surface = [...new Set(body.surface)]
   requireRails(deps, surface)
   const network = fingerprintHashes(deps, 'proposal', [fingerprint.network], nowMs)
-  return await commitOnce(deps, request, [], async (tx) => {
+  const terms = { ...request, rows: keptRows.message }
+  return await commitOnce(deps, terms, [], async (tx) => {
     const accepted = { slug, status: 'accepted' } as const
     if (skills.has(slug) || (await findRecord(tx, 'skill_proposals', accepted)) !== null) {
       throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)

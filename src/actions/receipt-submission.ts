@@ -1,5 +1,6 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
+import { keptRows } from '../core/limits.ts'
 import { contentOfReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { Db } from '../db/schema.ts'
@@ -13,15 +14,14 @@ import { promiseOf, receiptLogOf } from './receipt-log.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import type { ClientFingerprint } from './write-quotas.ts'
-import { chargeNetworkQuota, enforceUnverifiedReceiptQuota, networkLocks } from './write-quotas.ts'
+import { enforceUnverifiedReceiptQuota } from './write-quotas.ts'
 
 /** Returns 201, or 200 for stored content. */
 export async function submitReceipt(
   deps: ActionDeps,
   write: IncomingWrite<ReceiptBody>,
 ): Promise<OutcomeOf<'submitReceipt'>> {
-  const { json, body, request, fingerprint } = write
+  const { json, body, request } = write
   const { nowMs } = request
   // Runs before verification, so that a wallet over its limit causes no work.
   await write.admission.precheck(requireWallet(body.wallet, 'wallet'))
@@ -36,7 +36,7 @@ export async function submitReceipt(
   // A group does not enforce the quotas of self-signed receipts.
   const accepted =
     (draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null) ??
-    (await acceptSingleReceipt(deps, { ...submission, fingerprint }))
+    (await acceptSingleReceipt(deps, submission))
   return await withLog(deps, draft, accepted)
 }
 
@@ -66,22 +66,18 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
 }
 
 export async function acceptSingleReceipt(
-  deps: Pick<ActionDeps, 'database' | 'keys' | 'requestBuild' | 'site'>,
-  submission: Submission & { readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'> },
+  deps: Pick<ActionDeps, 'database' | 'requestBuild' | 'site'>,
+  submission: Submission,
 ): Promise<AcceptedOutcome> {
-  const { request, proof, draft, fingerprint } = submission
-  const { nowMs } = request
+  const { request, proof, draft } = submission
   // A platform is responsible for the receipts that it issues.
   const free = { ...request, chargeStorage: () => undefined }
   const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.site.url, async () => {
       if (draft.kind !== 'signed') return
-      await enforceUnverifiedReceiptQuota(tx, draft.toWallet, nowMs)
-      await chargeNetworkQuota(tx, deps, { kind: 'receipt', fingerprint, nowMs })
-      if (draft.txHash === null) return
-      await chargeNetworkQuota(tx, deps, { kind: 'transaction', fingerprint, nowMs })
+      await enforceUnverifiedReceiptQuota(tx, draft.toWallet, request.nowMs)
     })
-  const locks = [draft.toWallet, ...networkLocks(fingerprint)]
-  const charged = draft.kind === 'signed' ? request : free
-  return await commitOnce(deps, { ...charged, locks }, [proof], accept)
+  const rows = keptRows.receipt + (draft.txHash === null ? 0 : keptRows.transaction)
+  const terms = { ...(draft.kind === 'signed' ? request : free), rows, locks: [draft.toWallet] }
+  return await commitOnce(deps, terms, [proof], accept)
 }

@@ -1,6 +1,7 @@
 import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RegisterBody } from '../contract/schemas/worker.ts'
+import { keptRows } from '../core/limits.ts'
 import { mayUse } from '../core/partner.ts'
 import { isoTime, timeAfter } from '../core/time.ts'
 import { activatedKey, revokedKey, queueEntries } from '../db/log.ts'
@@ -17,14 +18,13 @@ import { requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
 import { requirePublicKey, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { chargeNetworkQuota, networkLocks } from './write-quotas.ts'
 
 /** Returns 201, or 200 for a new profile of a registered wallet. */
 export async function registerWorker(
   deps: ActionDeps,
   write: IncomingWrite<RegisterBody>,
 ): Promise<OutcomeOf<'registerWorker'>> {
-  const { body, json, request, fingerprint } = write
+  const { body, json, request } = write
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
   if (receiptKey !== null) requirePublicKey(receiptKey, 'receipt_key')
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.register })
@@ -37,20 +37,14 @@ export async function registerWorker(
           request,
         )
   const now = isoTime(request.nowMs)
-  const locked = { ...request, locks: networkLocks(fingerprint) }
-  return await commitOnce(deps, locked, [proof], async (tx) => {
+  const terms = { ...request, rows: keptRows.registration + body.skills.length, locks: [] }
+  return await commitOnce(deps, terms, [proof], async (tx) => {
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     const before = await findWorker(tx, proof.wallet.id)
-    const isNew = before === null
     // Ids of key changes contain their time.
     const updatedAt = timeAfter(before?.updated_at, now)
     const change = keyChange(proof.wallet.id, before?.receipt_key, receiptKey, updatedAt)
-    const by = { fingerprint, nowMs }
-    if (isNew) await chargeNetworkQuota(tx, deps, { kind: 'registration', ...by })
-    else if (change.length > 0) {
-      await chargeNetworkQuota(tx, deps, { kind: 'key', ...by, worker: proof.wallet.id })
-    }
     await putWorker(tx, {
       wallet: proof.wallet,
       displayName: body.display_name ?? null,
@@ -68,7 +62,7 @@ export async function registerWorker(
     await putName(tx, { wallet: proof.wallet.id, kind: 'worker', name, now })
     const worker = await findWorker(tx, proof.wallet.id)
     if (worker === null) throw new Error('worker not found in its own transaction')
-    return { status: isNew ? 201 : 200, body: worker }
+    return { status: before === null ? 201 : 200, body: worker }
   })
 }
 

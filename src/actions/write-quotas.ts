@@ -13,7 +13,6 @@ import {
   nthLastWrite,
   unverifiedReceipts,
 } from '../db/write-quotas.ts'
-import type { NetworkWrite } from '../db/write-quotas.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
@@ -61,28 +60,20 @@ export async function enforceUnverifiedReceiptQuota(
   )
 }
 
-/** @throws ApiError `rate_limited` */
+/** Counts a dispute. @throws ApiError `rate_limited` */
 export async function chargeNetworkQuota(
   tx: Db,
   deps: Pick<ActionDeps, 'keys'>,
-  by: {
-    readonly kind: NetworkWrite
-    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
-    readonly nowMs: number
-    /** The worker whose key changes. */
-    readonly worker?: string
-  },
+  { network, range }: Pick<ClientFingerprint, 'network' | 'range'>,
+  nowMs: number,
 ): Promise<void> {
-  const { kind, fingerprint, nowMs, worker } = by
-  const { network, range } = fingerprint
-  const counted: [string[], Quota, multiplier?: number][] = [[[network], writeQuotas[kind]]]
-  if (range !== null) counted.push([['range', range], writeQuotas[kind], networksOfRange])
-  if (worker !== undefined) counted.push([['worker', worker], writeQuotas.keyChanges])
-  for (const [parts, limit, multiplier] of counted) {
-    const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
-    const writes = selectRecords(tx, 'network_writes', { network: known, kind })
-    await enforceRowQuota(limit, nowMs, writes, 'created_at', multiplier)
-    await insertRecord(tx, 'network_writes', { kind, network: today, createdAt: isoTime(nowMs) })
+  const counted: [string[], multiplier?: number][] = [[[network]]]
+  if (range !== null) counted.push([['range', range], networksOfRange])
+  for (const [parts, multiplier] of counted) {
+    const { today, known } = fingerprintHashes(deps, 'network dispute', parts, nowMs)
+    const writes = selectRecords(tx, 'network_writes', { network: known })
+    await enforceRowQuota(writeQuotas.dispute, nowMs, writes, 'created_at', multiplier)
+    await insertRecord(tx, 'network_writes', { network: today, createdAt: isoTime(nowMs) })
   }
 }
 

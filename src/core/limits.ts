@@ -62,21 +62,22 @@ export const limitPolicies = {
     per: 'wallet, times the multiplier of its tier',
     advice: 'send shorter texts, wait for the next day, or subscribe to a higher tier',
   }),
-  network_bytes: perDay('network-bytes', 32_000_000, {
-    what: 'bytes of writes',
+  /** Rows and kilobytes: a network adds at most 2,000 rows and 2 MB a day to what is kept for ever. */
+  stored: perDay('stored', 2000, {
+    what: 'units of storage',
     per: `${network}, for all callers without a paid tier together`,
-    advice: 'send shorter texts, wait for the next day, or subscribe to a paid tier',
-  }),
-  /** Entries are permanent. All write quotas of a network together need 3,740; the rest is for 1,100 jobs of free partners. */
-  log_entries: perDay('log-entries', 6000, {
-    what: 'entries of the log',
-    per: `${network}, for all callers without a paid tier together`,
-    advice: 'wait for the next day, or subscribe to a paid tier',
+    advice:
+      'wait for the next day, subscribe to a paid tier, or have a platform issue your receipts',
   }),
 } as const satisfies Record<string, LimitPolicy>
 
-/** Bytes that an entry adds to its write: its row with indexes, its hash in the tiles and its published copy. */
-export const logEntryBytes = 1100
+/**
+ * Units of a write with its `keptRows` and the bytes of its request. A row with its indexes and its copy in the log has at
+ * most a kilobyte, beside the texts, which are stored up to twice.
+ */
+export function storageUnits(rows: number, bytes: number): number {
+  return rows + Math.ceil(bytes / 500)
+}
 
 export type PolicyName = keyof typeof limitPolicies
 
@@ -107,32 +108,6 @@ export const writeQuotas = {
     per: 'worker',
     advice: 'submit receipts issued by a platform or confirmed on-chain, or wait',
   }),
-  receipt: perWindow(dayMs, 'unverified-receipts', 2000, {
-    what: 'self-signed receipts of all workers',
-    per: network,
-    advice: 'submit receipts issued by a platform, or wait',
-  }),
-  /** The ledger checks each transaction on its chain. */
-  transaction: perWindow(dayMs, 'transactions', 500, {
-    what: 'self-signed receipts with a transaction',
-    per: network,
-    advice: 'submit receipts issued by a platform, or wait',
-  }),
-  registration: perWindow(dayMs, 'registrations', 200, {
-    what: 'first registrations, claims and signups',
-    per: network,
-    advice: 'existing registrations can be changed at any time',
-  }),
-  keyChanges: perWindow(dayMs, 'key-changes', 5, {
-    what: 'changes of a receipt_key',
-    per: 'worker',
-    advice: 'send the registered receipt_key with other changes of the profile, or wait',
-  }),
-  key: perWindow(dayMs, 'key-changes-network', 50, {
-    what: 'changes of a receipt_key by all workers',
-    per: network,
-    advice: 'send the registered receipt_key with other changes of the profile, or wait',
-  }),
   disputes: perWindow(dayMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
   /** New wallets cost nothing. */
   dispute: perWindow(dayMs, 'disputes-network', 20, { what: 'disputes', per: network }),
@@ -140,17 +115,37 @@ export const writeQuotas = {
     what: 'feedback entries',
     per: `${host} and User-Agent`,
   }),
-  /** More people share a network than a fingerprint, and a network is harder to change. */
-  feedbackOfNetwork: perWindow(hourMs, 'feedback-network', 30, {
-    what: 'feedback entries',
-    per: host,
-  }),
   proposals: perWindow(hourMs, 'proposals', 10, { what: 'skill proposals', per: host }),
 } as const satisfies Record<string, Quota>
 
 function perWindow(windowMs: number, name: string, quota: number, text: QuotaText): Quota {
   return { name, quota, windowMs, ...text }
 }
+
+/**
+ * Rows that a write adds to what is kept for ever, including those that the builder adds later. Nearly every write leads to a
+ * set of documents, which is an entry of the log.
+ */
+export const keptRows = {
+  /** Oath, claim, name, set. With an e-mail, its code stores all but the oath. */
+  claim: 4,
+  /** Profile, name, oath, two entries about keys, set; and a row for each skill. */
+  registration: 6,
+  /** Receipt, its entry, set. */
+  receipt: 3,
+  /** Check with up to five verdicts, reputation with its entries at acceptance and two reviews, and four rows of sums. */
+  transaction: 18,
+  /** Dispute, step, its entry, set. */
+  dispute: 4,
+  /** Oath, partner, name, set. */
+  signup: 4,
+  /** Two rows of the oath history, set, and two rows of its own, such as a delivery and the transition of its job. */
+  partnerWrite: 5,
+  /** Oath, job, two transitions, receipt and reputation with their entries, three rows of sums, two sets; a row for each skill. */
+  job: 13,
+  /** Feedback, or a proposed skill. */
+  message: 1,
+} as const
 
 /** E-mails in an hour. Plus- and dot-forms of an address share one mailbox. */
 export const emailQuotas = { toEmail: 3, fromRemote: 10, fromRange: 30, all: 600 } as const

@@ -4,7 +4,7 @@ import { selectRecords, findRecord, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export type FeedbackRecord = Omit<RecordOf<'feedback'>, 'fingerprint' | 'network' | 'textHash'>
+export type FeedbackRecord = Omit<RecordOf<'feedback'>, 'fingerprint' | 'textHash'>
 
 export async function findDuplicate(
   db: Db,
@@ -29,7 +29,7 @@ export async function listFeedback(db: Db, limit: number): Promise<readonly Feed
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(({ fingerprint: _, network: __, textHash: ___, ...feedback }) => feedback)
+  return rows.map(({ fingerprint: _, textHash: __, ...feedback }) => feedback)
 }
 
 export type ProposalRecord = Omit<RecordOf<'skill_proposals'>, 'network'>

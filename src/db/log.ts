@@ -36,14 +36,8 @@ export type QueuedEntry = {
 )
 type LogEntryOf<Kind extends LogEntryKind> = Extract<LogEntry, { readonly kind: Kind }>
 
-const queued = new WeakMap<Db, number>()
-
-/** The number of entries that a transaction has queued. */
-export const queuedBy = (tx: Db): number => queued.get(tx) ?? 0
-
 /** Call it in the transaction of the effect, so that both are stored or neither. */
 export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Promise<void> {
-  queued.set(tx, queuedBy(tx) + entries.length)
   const rows = entries.map(({ kind, id, sha256, subject = null, extra }) => {
     const more = extra === undefined ? null : toJsonText(extra)
     return { kind, entryId: id, sha256, subject, extra: more }

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 
 import { countRows } from './records.ts'
 import type { QuotaWindow } from './records.ts'
-import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 /** Jobs past their deadline count as closed, even if their status is not written yet. */
@@ -50,8 +49,6 @@ export function unverifiedReceipts(db: Db, worker: string) {
     .where(sql<boolean>`kind = 'signed' and verification <> 'verified'`)
     .where('to_wallet', '=', worker)
 }
-
-export type NetworkWrite = RecordOf<'network_writes'>['kind']
 
 /** Deletes at most `limit` rows; returns their number. */
 export async function deleteNetworkWrites(db: Db, before: string, limit: number): Promise<number> {

@@ -14,6 +14,7 @@ import { routeOf } from '../contract/routes.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
 import { signatureHeader } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
+import { storageUnits } from '../core/limits.ts'
 import { isIpv4, networkWords } from '../limits/network-key.ts'
 import { answerText, queryOf } from './answer.ts'
 import type { ApiContext, Endpoint } from './context.ts'
@@ -131,8 +132,8 @@ async function readRequest(
       remoteKey: () => actions.keys.hash('remote', address),
       network: admission.network,
       chargeOutbound: admission.chargeOutbound,
-      chargeStorage: (ofAnswer, logEntries) =>
-        admission.chargeStorage(bytes + ofAnswer, logEntries),
+      chargeStorage: (ofAnswer, rows) =>
+        admission.chargeStorage(bytes + ofAnswer, storageUnits(rows, bytes)),
     },
     fingerprint: fingerprintOf(address, incoming.headers['user-agent'] ?? ''),
     partner: () => partnerAuth(incoming, target, admission),

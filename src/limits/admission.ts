@@ -23,8 +23,8 @@ export interface CostAdmission {
   readonly network: number | null
   /** Counts outbound requests. The result, or a signature verified later, refunds them. @throws ApiError `rate_limited` */
   readonly chargeOutbound: () => () => void
-  /** Counts the bytes of a write and its entries of the log before they are stored. @throws ApiError `rate_limited` */
-  readonly chargeStorage: (bytes: number, logEntries: number) => void
+  /** Counts the bytes of a write with its answer, and its `storageUnits`, before they are stored. @throws ApiError `rate_limited` */
+  readonly chargeStorage: (bytes: number, units: number) => void
 }
 
 export interface WalletAdmission extends CostAdmission {
@@ -101,8 +101,8 @@ export function createRateLimits(deps: RateLimitDeps): RateLimits {
         network: network.range ?? network.host,
         chargeOutbound: () =>
           takeOrThrow(limiter, perNetwork('work', network, requestCosts.outbound)),
-        chargeStorage: (bytes, logEntries) =>
-          takeOrThrow(limiter, storageClaims(ofNetwork(network), bytes, logEntries)),
+        chargeStorage: (_bytes, units) =>
+          takeOrThrow(limiter, perNetwork('stored', network, units)),
         refusal: take(claims),
         headers: () => limiter.report(requests).headers,
         // With refunds, a flood of reads that only the share of their network refuses would cost nothing.
@@ -133,13 +133,16 @@ type ClaimsOf = (own: keyof typeof sharedPolicies, cost?: number) => readonly Cl
 
 const sharedPolicies = {
   wallet: 'unpaid',
-  wallet_bytes: 'network_bytes',
+  wallet_bytes: null,
   work: 'work',
-  log_entries: 'log_entries',
-} as const satisfies Partial<Record<PolicyName, PolicyName>>
+  stored: 'stored',
+} as const satisfies Partial<Record<PolicyName, PolicyName | null>>
 
 function ofNetwork(network: Network): ClaimsOf {
-  return (own, cost) => perNetwork(sharedPolicies[own], network, cost)
+  return (own, cost) => {
+    const shared = sharedPolicies[own]
+    return shared === null ? [] : perNetwork(shared, network, cost)
+  }
 }
 
 function ofWallet({ multiplier, isPaid }: WalletTerms, key: number, network: Network): ClaimsOf {
@@ -148,11 +151,6 @@ function ofWallet({ multiplier, isPaid }: WalletTerms, key: number, network: Net
     if (multiplier === null || own === sharedPolicies[own]) return shared
     return [{ policy: own, key, multiplier, cost }, ...shared]
   }
-}
-
-function storageClaims(claimsOf: ClaimsOf, bytes: number, logEntries: number): readonly Claim[] {
-  const stored = claimsOf('wallet_bytes', bytes)
-  return logEntries === 0 ? stored : [...stored, ...claimsOf('log_entries', logEntries)]
 }
 
 /** Returns the refund. @throws ApiError `rate_limited` */
@@ -252,8 +250,8 @@ function admitSigned(
       outbound.push(refund)
       return () => undefined
     },
-    chargeStorage: (bytes, logEntries) =>
-      takeOrThrow(limiter, storageClaims(claimsOf, bytes, logEntries)),
+    chargeStorage: (bytes, units) =>
+      takeOrThrow(limiter, [...claimsOf('wallet_bytes', bytes), ...claimsOf('stored', units)]),
     release: () => settle(arrival),
     network: network.range ?? network.host,
     remaining() {

@@ -45,9 +45,9 @@ export interface DayCounts {
 }
 
 const DEFAULT_SLOTS = 2 ** 18
-const storagePolicies = ['wallet_bytes', 'network_bytes', 'log_entries'] as const
+const dayPolicies = ['day', 'wallet_bytes', 'stored'] as const satisfies PolicyName[]
 /** Only callers whose write was accepted, or whose signature was verified, have an entry in these. */
-const smallTables: ReadonlySet<PolicyName> = new Set(['reserve', ...storagePolicies])
+const smallTables: ReadonlySet<PolicyName> = new Set(['reserve', 'wallet_bytes', 'stored'])
 
 /**
  * Measures rates by the monotonic clock and days by the wall clock.
@@ -159,8 +159,6 @@ export function createLimiter(
     },
   }
 }
-
-const dayPolicies = ['day', ...storagePolicies] as const satisfies PolicyName[]
 
 function leftAfter({ decision, cost }: { decision: LimitDecision; cost: number }): number {
   return decision.allowed ? decision.remaining + cost : 0

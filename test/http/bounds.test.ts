@@ -1,17 +1,15 @@
 /** Write quotas: the last write within a quota, the first beyond it, and what frees the quota. */
-import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 
-import { networksOfRange, openQuotas, writeQuotas } from '../../src/core/limits.ts'
+import { openQuotas, writeQuotas } from '../../src/core/limits.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putBid, insertJob } from '../../src/db/jobs/jobs.ts'
-import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
 import { fillPartnerWrites, makePartner, partnerClient } from '../support/partners.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
-import { expectRefusal, registrationBody, requestJson } from '../support/requests.ts'
+import { expectRefusal, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 
@@ -130,121 +128,4 @@ test('a worker submits 200 self-signed receipts a day, and repeated ones are sti
   expect((await send('/receipts', await unverified('other', '1'))).status).toBe(201)
   service.clock.advance(dayMs)
   expect((await send('/receipts', await unverified('worker', '3'))).status).toBe(201)
-})
-
-/** Copies the first write of a kind, so that its network has `count` writes. */
-async function fillNetwork(kind: string, count: number): Promise<void> {
-  await service.actions.database.write(async (tx) => {
-    await sql`
-      with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${count})
-      insert into network_writes (kind, network, created_at)
-      select kind, network, created_at from counted, (select * from network_writes where kind = ${kind} order by id limit 1)
-    `.execute(tx)
-  })
-}
-
-test('a network submits 2000 self-signed receipts a day across all its wallets', async () => {
-  expect((await send('/receipts', await unverified('one', '1'))).status).toBe(201)
-  await fillNetwork('receipt', writeQuotas.receipt.quota - 1)
-  expect((await send('/receipts', await unverified('two', '1'))).status).toBe(429)
-})
-
-test('a network submits 500 self-signed receipts with a transaction a day, which limits invented ones', async () => {
-  const invented = async (name: string, digit: string) =>
-    await send(
-      '/receipts',
-      await unverified(name, '1', { chain: 'base', tx_hash: `0x${digit.repeat(64)}` }),
-    )
-  expect((await invented('one', '1')).status).toBe(201)
-  await fillNetwork('transaction', writeQuotas.transaction.quota - 1)
-  const refused = await invented('two', '2')
-  expectRefusal(refused, 429, 'rate_limited')
-  expect(refused.headers.get('ratelimit-policy')).toBe('"transactions";q=500;w=86400')
-  expect((await send('/receipts', await unverified('two', '1'))).status).toBe(201)
-})
-
-test('a network registers 200 wallets a day; registered ones continue, and the quota resets the next day', async () => {
-  const register = async (name: string) => {
-    service.clock.advance(1)
-    return await send('/workers/register', await registrationBody(service, evmWallet(name)))
-  }
-  expect((await register('one')).status).toBe(201)
-  await fillNetwork('registration', writeQuotas.registration.quota - 1)
-  const refused = await register('two')
-  expectRefusal(refused, 429, 'rate_limited')
-  expect(refused.body['details']).toContain(
-    '200 first registrations, claims and signups in 24 hours per IPv4 address',
-  )
-  expect((await register('one')).status).toBe(200)
-  service.clock.advance(dayMs)
-  expect((await register('two')).status).toBe(201)
-  const { database } = service.actions
-  const before = isoTime(service.clock.now() - dayMs / 2)
-  expect(await database.write((tx) => deleteNetworkWrites(tx, before, 1000))).toBe(200)
-})
-
-const keyQuotas = 'changes of a receipt_key'
-
-test('a worker changes its receipt_key 5 times a day, and the rest of its profile at any time', async () => {
-  const register = async (name: string, receipt_key: string, more: object = {}) => {
-    const body = await registrationBody(service, evmWallet(name), { receipt_key, ...more })
-    return await send('/workers/register', body)
-  }
-  const keys = ['one', 'two'].map((name) => ed25519Key(name).base64)
-  for (let at = 0; at <= writeQuotas.keyChanges.quota; at += 1) {
-    service.clock.advance(1)
-    const { status } = await register('worker', keys[at % 2] ?? '')
-    expect(status).toBe(at === 0 ? 201 : 200)
-  }
-  const [first = '', second = ''] = keys
-  service.clock.advance(1)
-  const before = await exchange.rows()
-  const refused = await register('worker', first)
-  expectRefusal(refused, 429, 'rate_limited')
-  expect(refused.body['details']).toContain(`5 ${keyQuotas} in 24 hours per worker; send the`)
-  expect(refused.headers.get('ratelimit-policy')).toBe('"key-changes";q=5;w=86400')
-  expect(await exchange.rows()).toEqual(before)
-  expect((await register('worker', second, { bio: 'New.' })).status).toBe(200)
-  expect((await register('other', first)).status).toBe(201)
-  service.clock.advance(1)
-  expect((await register('other', second)).status).toBe(200)
-  await fillNetwork('key', writeQuotas.key.quota)
-  service.clock.advance(1)
-  const together = await register('other', first)
-  expectRefusal(together, 429, 'rate_limited')
-  expect(together.body['details']).toContain(`50 ${keyQuotas} by all workers in 24 hours per IPv4`)
-  service.clock.advance(dayMs)
-  expect((await register('worker', first)).status).toBe(200)
-})
-
-test('an IPv6 /48 registers as many wallets as ten networks', async () => {
-  await service.restart({ trustedProxies: ['127.0.0.1'] })
-  const register = async (name: string, address: string) => {
-    service.clock.advance(1)
-    const body = await registrationBody(service, evmWallet(name))
-    const headers = { 'X-Forwarded-For': address }
-    return (await requestJson(service, '/api/v1/workers/register', { body, headers })).status
-  }
-  expect(await register('one', '2001:db8:1:1::1')).toBe(201)
-  const { database } = service.actions
-  const rows = () => database.db.selectFrom('network_writes').select('network').execute()
-  expect(await rows()).toHaveLength(2)
-  // Stores registrations of other networks in the range, one less than the quota of the range.
-  const quota = networksOfRange * writeQuotas.registration.quota
-  const [, range] = await rows()
-  const more = Array.from({ length: quota - 2 }, () => ({
-    kind: 'registration' as const,
-    network: range?.network ?? '',
-    created_at: isoTime(service.clock.now()),
-  }))
-  for (let at = 0; at < more.length; at += 500) {
-    await database.db
-      .insertInto('network_writes')
-      .values(more.slice(at, at + 500))
-      .execute()
-  }
-  expect(await register('two', '2001:db8:1:ffff::1')).toBe(201)
-  expect(await register('three', '2001:db8:1:abcd::1')).toBe(429)
-  expect(await register('four', '2001:db8:2:1::1')).toBe(201)
-  expect(await register('five', '203.0.113.1')).toBe(201)
 })

@@ -98,8 +98,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
 
 /** Accepts a receipt outside of a group; returns the outcome or the code of the refusal. */
 async function acceptSingle({ actions }: Service, receipt: Submission): Promise<Outcome | string> {
-  const fingerprint = { network: 'here', range: null }
-  return await acceptSingleReceipt(actions, { ...receipt, fingerprint }).catch((error: unknown) => {
+  return await acceptSingleReceipt(actions, receipt).catch((error: unknown) => {
     if (error instanceof ApiError) return error.code
     throw error
   })

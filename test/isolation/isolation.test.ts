@@ -222,7 +222,7 @@ test('failed signatures of one network do not delay other clients', () =>
 test('writes of one network do not delay other clients', () =>
   measure({
     resource: 'concurrent writes',
-    cap: '4 at the same time, and 124 that wait, per IPv4 address or IPv6 /48; 200 new workers a day per address or /64',
+    cap: '4 at the same time, and 124 that wait, per IPv4 address or IPv6 /48; 2,000 units of storage a day per address or /64',
     name: '200 new workers from a /64 over 128 connections',
     reached: 201,
     next: async (round, at) =>

@@ -3,7 +3,7 @@ import { errorCodes } from '../../../src/contract/errors.ts'
 import { mcpPath } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { PAYMENT_TIMEOUT_SECONDS, paymentAsset } from '../../../src/contract/x402.ts'
-import { limitPolicies, logEntryBytes, requestCosts } from '../../../src/core/limits.ts'
+import { keptRows, limitPolicies, requestCosts } from '../../../src/core/limits.ts'
 import { grouped } from '../../../src/core/number-text.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../../src/core/partner.ts'
 import {
@@ -46,7 +46,10 @@ export function docsValues(
     ip_per_minute: String(limitPolicies.ip.quota),
     ip_per_day: String(limitPolicies.day.quota),
     reserve_per_minute: String(limitPolicies.reserve.quota),
-    log_entry_bytes: grouped(String(logEntryBytes)),
+    stored_per_day: grouped(String(limitPolicies.stored.quota)),
+    receipt_rows: String(keptRows.receipt),
+    transaction_rows: String(keptRows.receipt + keptRows.transaction),
+    registration_rows: String(keptRows.registration),
     work_per_minute: grouped(String(limitPolicies.work.quota)),
     list_units_per_minute: String(limitPolicies.ip.quota * requestCosts.database),
     payment_chain_id: String(paymentAsset.chainId),

@@ -40,8 +40,9 @@ export const emailCodeBody = bodyModel('EmailClaimCode', {
   email,
   code: z
     .string()
-    .regex(/^\d{6}$/, 'must be 6 digits')
-    .describe('The code from the e-mail.'),
+    .regex(/^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{8}$/, 'must be the 8 letters and digits of the e-mail')
+    .describe('The code from the e-mail, in upper or lower case.')
+    .meta({ example: '7K3QW9ZD' }),
 })
 export type EmailCodeBody = z.infer<typeof emailCodeBody>
 

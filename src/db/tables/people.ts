@@ -50,7 +50,7 @@ export const peopleTables = {
 
   email_codes: {
     columns: {
-      email_hash: column.textKey,
+      email_hash: column.text,
       code_hash: column.text,
       display_name: column.text,
       wallet: column.optionalText,
@@ -58,9 +58,9 @@ export const peopleTables = {
       signed: column.bit,
       /** 1: the code has made its claim; the row answers a repeat. */
       used: column.bit,
-      tries: column.integer,
       expires_at: column.text,
     },
+    constraints: ['primary key (email_hash, code_hash)'],
     withoutRowid: true,
   },
 
@@ -172,7 +172,6 @@ export const peopleTables = {
       id: column.textKey,
       /** Keyed hash of network and user agent; the key changes daily. */
       fingerprint: column.text,
-      network: column.text,
       text_hash: column.text,
       message: column.text,
       page: column.optionalText,
@@ -182,7 +181,6 @@ export const peopleTables = {
     },
     indexes: {
       feedback_by_fingerprint: '(fingerprint, created_at)',
-      feedback_by_network: '(network, created_at)',
       feedback_by_time: '(created_at)',
     },
   },

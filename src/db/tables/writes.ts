@@ -48,15 +48,15 @@ export const writeTables = {
     },
   },
 
+  /** Disputes by hashes of networks. */
   network_writes: {
     columns: {
       id: column.rowNumber,
-      kind: column.oneOf('registration', 'key', 'receipt', 'transaction', 'dispute'),
       network: column.text,
       created_at: column.text,
     },
     indexes: {
-      network_writes_by_network: '(network, kind, created_at)',
+      network_writes_by_network: '(network, created_at)',
       network_writes_by_time: '(created_at)',
     },
   },

@@ -12,6 +12,7 @@ import { fillOath } from '../../../src/auth/messages.ts'
 import { hourMs, isoTime, minuteMs, secondMs } from '../../../src/core/time.ts'
 import { eventsSince } from '../../../src/db/events.ts'
 import type { EventRecord } from '../../../src/db/events.ts'
+import { insertRecord } from '../../../src/db/records.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { healthOf, newLedger, problemsOfSet, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
@@ -117,7 +118,7 @@ interface Rows {
   readonly transitions: readonly EventRecord[]
   readonly events: readonly EventRecord[]
   readonly used: number
-  /** Write counts of networks, which are deleted after two days. */
+  /** Counts of disputes, which are deleted after two days. */
   readonly networkWrites: number
 }
 
@@ -242,10 +243,15 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     )
     const register = async () => await post('/api/v1/workers/register', body)
     expect((await register()).status).toBe(201)
+    await ledger.withDatabase(({ write }) =>
+      write((tx) =>
+        insertRecord(tx, 'network_writes', { network: 'n', createdAt: isoTime(clock.now()) }),
+      ),
+    )
     const before = await rows()
     clock.jumpTo(3 * 24 * hourMs)
     expect(await register()).toMatchObject({ status: 401 })
-    // The job that deletes write counts after two days also deletes used messages.
+    // The job that deletes these counts also deletes used messages.
     await expect
       .poll(async () => (await rows()).networkWrites, patience)
       .toBeLessThan(before.networkWrites)

@@ -195,7 +195,9 @@ async function dictionaryOf(
   const jobs = await newest('jobs')
   const wallets = everybody.map(({ address }) => address)
   const spellings = [...wallets, ...wallets.map((wallet) => wallet.toLowerCase())]
-  const codes = service.actions.emails.flatMap(({ text }) => /\b\d{6}\b/.exec(text)?.[0] ?? [])
+  const codes = service.actions.emails.flatMap(
+    ({ text }) => /^Your code is (?<code>\w{8})\.$/m.exec(text)?.groups?.['code'] ?? [],
+  )
   const reference = service.actions.reference()
   return {
     id: [...jobs, ...(await newest('receipts', 'seq')), ...(await newest('alert_subscriptions'))],
@@ -225,7 +227,7 @@ async function dictionaryOf(
     url: ['https://hooks.example.com/alerts', 'https://attest.example.com/x'],
     content_sha256: ['ab'.repeat(32)],
     email: ['a@ledger.example', 'b@ledger.example', 'c@ledger.example'],
-    code: ['000000', ...codes],
+    code: ['00000000', ...codes],
     public_key: [`ed25519:${workerKey.base64}`],
     receipt_key: [workerKey.base64],
     timestamp: ['@now', '@now', '@now', '@now', '@now', '@now', '@old', '@ahead'],

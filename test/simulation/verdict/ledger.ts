@@ -129,10 +129,7 @@ export async function createLedgerVerdict(
       const isKept = !answerTables.has(table) && (row === null || ownWords.has(table))
       const isOfJob = !ofRequests.has(table) || (old !== null && !isKept)
       const isFree = isOfBuilder ? isOfJob : internal.has(table)
-      // A change of an endpoint that lost a race is refused, and kept in the history.
-      const isLostRace = String(row?.['action']).endsWith('.conflict')
-      if (answers.length === 0 && !isFree && !isLostRace)
-        fail(`nobody may make this change of ${what}`)
+      if (answers.length === 0 && !isFree) fail(`nobody may make this change of ${what}`)
     }
     for (const { observe } of watchers) observe(changes, { before, after })
     db = after
