@@ -1,19 +1,13 @@
 /** The entry of the builder: runs the jobs on their schedule, or with `--once` each of them once. */
 import { parseArgs } from 'node:util'
 
-import { configOrExit, startRuntime } from '../src/runtime/runtime.ts'
+import { openLedgerKeys } from '../src/runtime/keys.ts'
+import { configOrExit, exitOnStartError, startRuntime } from '../src/runtime/runtime.ts'
 import { lead } from './jobs/leadership.ts'
 import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
-import {
-  loadAdapters,
-  loadBuilderKeys,
-  openBuilderDatabase,
-  openJobs,
-  openLog,
-  openSetStore,
-} from './parts.ts'
+import { loadAdapters, openBuilderDatabase, openJobs, openLog, openSetStore } from './parts.ts'
 
 const { values: flags } = parseArgs({
   options: { once: { type: 'boolean', default: false }, move: { type: 'boolean', default: false } },
@@ -21,8 +15,8 @@ const { values: flags } = parseArgs({
 const config = configOrExit()
 const runtime = startRuntime(config)
 const { clock, log, stopped } = runtime
-const keys = await loadBuilderKeys(config, runtime)
 const opened = await openBuilderDatabase(config, runtime)
+const keys = await openLedgerKeys(config, opened, runtime).catch(exitOnStartError)
 if (!flags.once) endWithService()
 
 const leadership = await lead({

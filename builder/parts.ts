@@ -1,14 +1,6 @@
 /** The parts of the builder, each opened by its settings. */
 import { join } from 'node:path'
 
-import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
-import type { ExchangeKeys } from '../src/auth/exchange-keys.ts'
-import { loadKeyedHash } from '../src/auth/keyed-hash.ts'
-import type { KeyedHash } from '../src/auth/keyed-hash.ts'
-import { loadLogSigner } from '../src/auth/notes.ts'
-import type { NoteSigner } from '../src/auth/notes.ts'
-import { loadKeys, readKeys } from '../src/auth/service-keys.ts'
-import type { Keys } from '../src/auth/service-keys.ts'
 import { chains, rpcSettingOf } from '../src/chain/chains.ts'
 import type { ChainName } from '../src/chain/chains.ts'
 import type { Config } from '../src/config.ts'
@@ -23,12 +15,8 @@ import { createStrangersResolve } from '../src/outbound/resolve-stranger.ts'
 import { webhookSecret } from '../src/outbound/standard-webhook.ts'
 import { outboundUserAgent } from '../src/outbound/user-agent.ts'
 import { authoredDir } from '../src/runtime/demo.ts'
-import {
-  exitOnUnusableDatabase,
-  exitOnUnusableKey,
-  keyMakerOf,
-  packageRoot,
-} from '../src/runtime/runtime.ts'
+import type { LedgerKeys } from '../src/runtime/keys.ts'
+import { exitOnStartError, packageRoot } from '../src/runtime/runtime.ts'
 import type { Runtime } from '../src/runtime/runtime.ts'
 import { webAddressOf } from './archive/web-address.ts'
 import { checkReceipts } from './jobs/check-receipts.ts'
@@ -48,30 +36,6 @@ import { createSources } from './rails/sources.ts'
 import { loadDemoRules } from './world/demo-rules.ts'
 import { createHistory } from './world/history.ts'
 
-export interface BuilderKeys {
-  /** Reads the files, which the operator may have rotated. */
-  readonly published: () => Promise<Keys>
-  readonly exchange: () => Promise<ExchangeKeys>
-  readonly hash: KeyedHash
-  readonly log: NoteSigner
-}
-
-/** Creates missing keys unless `KEYS=required`. Exits if a key file cannot be used. */
-export async function loadBuilderKeys(config: Config, { clock }: Runtime): Promise<BuilderKeys> {
-  const dir = join(config.DATA_DIR, 'keys')
-  const keyMaker = keyMakerOf(config)
-  const exchange = () => loadExchangeKeys(dir, keyMaker)
-  try {
-    await loadKeys({ dir, nowMs: clock.now(), keys: config.KEYS })
-    await exchange()
-    const hash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), keyMaker)
-    const log = await loadLogSigner(dir, keyMaker)
-    return { published: () => readKeys(dir), exchange, hash, log }
-  } catch (error) {
-    return exitOnUnusableKey(error)
-  }
-}
-
 export async function openBuilderDatabase(
   config: Config,
   { log, fail }: Runtime,
@@ -84,7 +48,7 @@ export async function openBuilderDatabase(
       log.error('the database has failed: stopping the builder', { error: String(error) })
       fail(error)
     },
-  }).catch(exitOnUnusableDatabase)
+  }).catch(exitOnStartError)
 }
 
 /** A demo polls nothing: its adapters only state their rules. */
@@ -107,7 +71,7 @@ export function openSetStore(config: Config, runtime: Runtime, leadership: Leade
 
 interface LeaderParts {
   readonly database: OpenDatabase
-  readonly keys: BuilderKeys
+  readonly keys: LedgerKeys
   readonly store: SetStore
 }
 
@@ -182,7 +146,7 @@ export function openJobs(
         payments: { settlement: config.SETTLEMENT, receiver: config.PAYMENT_RECEIVER },
       },
       pollEveryMs,
-      keys: keys.published,
+      keys: keys.signing,
       exchangeKeys: keys.exchange,
       stateDir: config.DATA_DIR,
       store,

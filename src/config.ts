@@ -38,6 +38,9 @@ const bucketUrl = z
   })
 
 const isPostgres = /^postgres/
+/** With raw `@`, `/`, `?`, `#` or `%` in the password, parts of it would become the host, the path or the query. */
+const databaseUrl =
+  /^(?:sqlite:.|postgres(?:ql)?:\/\/(?:(?:[^\s@/?#%]|%[\da-f]{2})+@)?(?:\[[\da-f:]+\]|[^\s@/?#:]*)(?::\d+)?(?:\/[^\s@/?#]*)?(?:\?[^\s@#]*)?$)/i
 
 /** A setting that may be unset, or set by a file. */
 const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
@@ -100,8 +103,8 @@ export const settings = {
     z
       .string()
       .regex(
-        /^(?:sqlite:|postgres(?:ql)?:\/\/)./,
-        'must be sqlite:<path> or postgres://<host>/<name>',
+        databaseUrl,
+        'must be sqlite:<path> or postgres://<user>:<password>@<host>/<name>; percent-encode the password, such as %40 for @',
       ),
     'Database URL, `sqlite:<path>` or `postgres://<user>:<password>@<host>/<name>`. If unset, the database is `ledger.db` in `DATA_DIR`.',
   ),
@@ -121,7 +124,7 @@ export const settings = {
     default: 'off',
   },
   KEYS: {
-    doc: '`create` creates the missing keys and secrets in `DATA_DIR`; with `required` the service and the builder start only if they exist. PostgreSQL implies `required`, since all replicas need the same keys.',
+    doc: '`create` creates the keys and secrets of a new ledger in `DATA_DIR`; with `required` the service and the builder start only if they exist. If the database has a log, no key is created. PostgreSQL implies `required`, since all replicas need the same keys.',
     schema: z.enum(['create', 'required']),
     default: 'create',
   },

@@ -43,12 +43,12 @@ const [database, registries] = await Promise.all([
 ])
 const documents = await openDocuments(config, runtime, database)
 const { store } = documents
+const { keys, logSigner, reloaded: keyFiles } = await loadServiceKeys(config, runtime, database)
 const builder = startOwnBuilder(config, runtime, {
   entry: entryAt('../builder/main'),
   database,
   onPublished: () => void store.reload(),
 })
-const { keys, logSigner, reloaded: keyFiles } = await loadServiceKeys(config, runtime)
 const reloaded = [registries, ...keyFiles]
 process.on('SIGHUP', () => {
   for (const files of reloaded) void files.reload()

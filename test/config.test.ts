@@ -75,6 +75,8 @@ describe('settings', () => {
     ['POLL', { POLL: 'yes' }],
     ['LIMITS', { LIMITS: 'off', HOST: '0.0.0.0' }],
     ['DATABASE_URL', { DATABASE_URL: 'mysql://x' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://db.test:port/ledger' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://db.test/a/b' }],
     ['PUBLISH_URL', { PUBLISH_URL: 's3://' }],
     ['PUBLISH_URL', { PUBLISH_URL: 's3://bucket?endpoint=ftp://store.test' }],
     ['S3_SECRET_ACCESS_KEY', { PUBLISH_URL: 's3://bucket', S3_ACCESS_KEY_ID: 'id' }],
@@ -95,6 +97,17 @@ describe('settings', () => {
     expect(message).toContain('RPC_URL_BASE')
     expect(message).not.toContain('secret-key')
   })
+
+  it.each(['q1@q2/q3#q4%q5', 'q1/q2', 'q1#q2', 'q1?q2', 'q1%q2', 'q1@q2'])(
+    'a raw password %s in DATABASE_URL is refused without any piece of it',
+    (password) => {
+      const refused = () => parse({ DATABASE_URL: `postgres://user:${password}@db.test/ledger` })
+      expect(refused).toThrow(/^DATABASE_URL: .*percent-encode the password/)
+      expect(refused).not.toThrow(/q\d/)
+      const DATABASE_URL = `postgres://user:${encodeURIComponent(password)}@db.test:1/ledger?a=b`
+      expect(parse({ DATABASE_URL }).DATABASE_URL).toBe(DATABASE_URL)
+    },
+  )
 
   it('settings of replicas require keys, a mail server and a git remote', () => {
     const DATABASE_URL = 'postgres://ledger@db.test/ledger'

@@ -1,5 +1,5 @@
 /** After a restore, the database may lack entries that others have seen. Without them, the log would fork. */
-import { openCheckpoint } from '../../src/auth/notes.ts'
+import { emptyCheckpoint, openCheckpoint } from '../../src/auth/notes.ts'
 import type { NoteSigner } from '../../src/auth/notes.ts'
 import type { OpenedCheckpoint } from '../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
@@ -11,7 +11,7 @@ import { findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
-import { append, signCheckpoint } from './sequence.ts'
+import { append } from './sequence.ts'
 
 /** The database contradicts the log that others have seen, or may do so once it continues. */
 export class ForkedLogError extends Error {
@@ -67,7 +67,8 @@ export type AskSizes = (
 
 /**
  * Unless the operator has accepted the end of the log in the database, no witness may have seen more. If the published log
- * was not read, a witness must have seen all of it. @throws ForkedLogError; then nothing may be signed
+ * was not read, the database must know the log, and a witness must have seen all of it. @throws ForkedLogError; then nothing
+ * may be signed
  */
 export async function requireEnd(
   { reader }: Pick<OpenDatabase, 'reader'>,
@@ -77,14 +78,15 @@ export async function requireEnd(
   const signed = await findCheckpoint(reader, 'signed')
   if (signed !== null && signed.note === (await findCheckpoint(reader, 'accepted'))?.note) return
   const size = signed?.size ?? 0
-  const empty = signCheckpoint(signer, 0, await rootOf(0, nodesOf(0, tilesIn(reader))))
-  const answers = await askSizes(empty)
+  const answers = await askSizes(emptyCheckpoint(signer))
   const most = answers.toSorted((one, other) => other.size - one.size)[0] ?? { name: '', size: 0 }
   const published = (await findCheckpoint(reader, 'published'))?.size ?? 0
-  if (most.size <= size && (isRead || most.size >= published)) return
+  const isComplete = signed !== null && most.size >= published
+  if (most.size <= size && (isRead || isComplete)) return
   const more = most.size > size ? `${most.name} has seen ${most.size}` : 'the published log is lost'
+  const hint = signed === null ? 'check DATABASE_URL (the key is older than the database), ' : ''
   throw new ForkedLogError(
-    `the database has ${size} entries of the log, but ${more}: restore the newest published folder log, or ` +
+    `the database has ${size} entries of the log, but ${more}: ${hint}restore the newest published folder log, or ` +
       `accept that the log continues from there: agent-income-ledger admin log accept ${signer.key.name} ${size}`,
   )
 }

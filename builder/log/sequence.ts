@@ -1,13 +1,12 @@
 /** Assigns queued entries their index in the log. */
 import { isDeepStrictEqual } from 'node:util'
 
+import { signCheckpoint } from '../../src/auth/notes.ts'
 import type { NoteSigner } from '../../src/auth/notes.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { checkpointText } from '../../src/core/tlog/checkpoint.ts'
 import { entryBytes, logEntry, parseEntry } from '../../src/core/tlog/entry.ts'
 import type { LogEntry } from '../../src/core/tlog/entry.ts'
 import { leafHash, rootOf } from '../../src/core/tlog/merkle.ts'
-import { formatNote } from '../../src/core/tlog/note.ts'
 import { growTiles, nodesOf } from '../../src/core/tlog/tiles.ts'
 import type { ReadTile } from '../../src/core/tlog/tiles.ts'
 import {
@@ -42,11 +41,6 @@ export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after:
   return { taken, last, conflicts }
 }
 
-export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Array) {
-  const text = checkpointText({ origin: signer.key.name, size, root })
-  return { size, note: formatNote({ text, signatures: [signer.sign(text)] }) }
-}
-
 /** Stores entries that follow the first `size`. Returns the new root. */
 export async function append(
   tx: Db,
@@ -67,8 +61,7 @@ export async function append(
 }
 
 async function entriesOf(tx: Db, size: number, nowMs: number, queue: readonly QueuedRow[]) {
-  const [last] = size === 0 ? [] : await entriesBetween(tx, size - 1, size)
-  const before = last === undefined ? '' : (parseEntry(Buffer.from(last))?.at ?? '')
+  const before = (await lastTime(tx, size)) ?? ''
   const now = isoTime(nowMs)
   // Times never decrease, even if the clock is set back.
   const at = before > now ? before : now
@@ -99,6 +92,12 @@ async function entriesOf(tx: Db, size: number, nowMs: number, queue: readonly Qu
     entries.push(entry)
   }
   return { entries, done, conflicts }
+}
+
+/** The time of the last entry; null in an empty log. */
+export async function lastTime(db: Db, size: number): Promise<string | null> {
+  const [last] = size === 0 ? [] : await entriesBetween(db, size - 1, size)
+  return last === undefined ? null : (parseEntry(Buffer.from(last))?.at ?? null)
 }
 
 type QueuedRow = Awaited<ReturnType<typeof queuedEntries>>[number]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import { checkPacts } from '../../builder/jobs/check-pacts.ts'
-import { loadBuilderKeys, openJobs, openLog } from '../../builder/parts.ts'
+import { openJobs, openLog } from '../../builder/parts.ts'
 import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { loadAuthoredPacts } from '../../builder/world/authored-pacts.ts'
 import { escrowKey } from '../../builder/world/pacts.ts'
@@ -24,7 +24,8 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { saveReading } from '../../src/db/pacts.ts'
 import { serve } from '../../src/http/serve.ts'
-import { startRuntime, systemClock } from '../../src/runtime/runtime.ts'
+import { openLedgerKeys } from '../../src/runtime/keys.ts'
+import { startRuntime, systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { connectOutbound, loadRegistries, loadServiceKeys } from '../../src/runtime/service.ts'
 import { planCalls } from './calls.ts'
@@ -58,7 +59,7 @@ export async function liveMonths(
   }
   const runtime = { ...startRuntime({ LOG_LEVEL: 'error' }), clock, random, fetch: sources.fetch }
   const database = await openDatabase({ ...config.database, heldLimitMs: hourMs })
-  const keys = await loadBuilderKeys(config, runtime)
+  const keys = await openLedgerKeys(config, database, { ...runtime, random: systemRandom })
   const check = () => Promise.resolve()
   const store = createDirectory({ publicDir: config.PUBLIC_DIR, fence: 1, check })
   const ignore = () => undefined
@@ -139,7 +140,7 @@ async function startService(
   { database, site }: Pick<InstalledDeps, 'database' | 'site'>,
 ) {
   const registries = await loadRegistries(config, runtime)
-  const { keys, logSigner } = await loadServiceKeys(config, runtime)
+  const { keys, logSigner } = await loadServiceKeys(config, runtime, database)
   const { outbound, payments } = await connectOutbound(config, runtime, null)
   const app = createApp({
     log: runtime.log,

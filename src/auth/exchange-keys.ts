@@ -5,8 +5,9 @@ import { z } from 'zod'
 import type { JobIssuer } from '../contract/schemas/job.ts'
 import type { Random } from '../core/deps.ts'
 import { jobExchange } from '../core/job.ts'
+import { strictJsonOrNull } from '../core/strict-json.ts'
 import { isoTime } from '../core/time.ts'
-import { readIfExists, replaceFile } from '../files/durable.ts'
+import { UnusableFileError, readIfExists, replaceFile } from '../files/durable.ts'
 import { loadKeyFile } from './key-file.ts'
 import type { KeyMaker } from './key-file.ts'
 import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
@@ -33,7 +34,7 @@ export interface ExchangeKeys {
   readonly retired: readonly z.infer<typeof retiredKey>[]
 }
 
-/** Creates the first key if there is none. @throws Error for invalid files */
+/** Creates the first key if there is none. @throws UnusableFileError */
 export async function loadExchangeKeys(dir: string, random: KeyMaker): Promise<ExchangeKeys> {
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
@@ -47,7 +48,7 @@ export async function rotateExchangeKey(
   dir: string,
   { random, nowMs }: { readonly random: Pick<Random, 'bytes'>; readonly nowMs: number },
 ): Promise<ExchangeKeys> {
-  const { active, retired } = await loadExchangeKeys(dir, random)
+  const { active, retired } = await loadExchangeKeys(dir, null)
   const old = { public_key: publicKeyToBase64(active.publicKey), retired_at: isoTime(nowMs) }
   const listed = { retired: [old, ...retired] }
   await replaceFile(join(dir, retiredFile), `${JSON.stringify(listed, null, 2)}\n`, OWNER_ONLY)
@@ -67,7 +68,7 @@ export function issuerOf({ active, retired }: ExchangeKeys): JobIssuer {
 async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
   const text = await readIfExists(path)
   if (text === null) return []
-  const parsed = retiredKeys.safeParse(JSON.parse(text.toString()))
-  if (parsed.success) return parsed.data.retired
-  throw new Error(`${path} cannot be used: ${z.prettifyError(parsed.error)}`)
+  const { data } = retiredKeys.safeParse(strictJsonOrNull(text))
+  if (data !== undefined) return data.retired
+  throw new UnusableFileError(`${path} cannot be used: no list of keys. Restore it.`)
 }

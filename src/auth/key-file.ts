@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import type { Random } from '../core/deps.ts'
-import { createFile, readIfExists, refuseLoose } from '../files/durable.ts'
+import { UnusableFileError, createFile, readIfExists, refuseLoose } from '../files/durable.ts'
 import { signingKeyFromPem, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
@@ -18,13 +18,13 @@ export async function createSecretFile(path: string, content: string | Uint8Arra
 export type KeyMaker = Pick<Random, 'bytes'> | null
 
 export function missingKeyError(path: string): Error {
-  return new Error(
-    `${path} is missing, and KEYS=required prevents its creation. Mount the keys of this ledger; ` +
-      '`agent-income-ledger admin keys create` creates the keys of a new one.',
+  return new UnusableFileError(
+    `${path} is missing: restore or mount the folder of the keys of this ledger. ` +
+      'Only for a new ledger, `agent-income-ledger admin keys create` creates them.',
   )
 }
 
-/** Reads or creates a PKCS#8 PEM with mode 0600. @throws Error if others may read the file, SigningKeyError */
+/** Reads or creates a PKCS#8 PEM with mode 0600. @throws UnusableFileError */
 export async function loadKeyFile(path: string, random: KeyMaker): Promise<SigningKey> {
   const stored = await readKey(path)
   if (stored !== null) return stored
@@ -38,5 +38,9 @@ async function readKey(path: string): Promise<SigningKey | null> {
   const pem = await readIfExists(path)
   if (pem === null) return null
   await refuseLoose(path, OWNER_ONLY)
-  return signingKeyFromPem(pem.toString())
+  try {
+    return signingKeyFromPem(pem.toString())
+  } catch {
+    throw new UnusableFileError(`${path} is not an ed25519 key in PKCS#8 PEM. Restore it.`)
+  }
 }

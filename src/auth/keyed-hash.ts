@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 
-import { readIfExists } from '../files/durable.ts'
+import { UnusableFileError, readIfExists } from '../files/durable.ts'
 import { createSecretFile, missingKeyError } from './key-file.ts'
 import type { KeyMaker } from './key-file.ts'
 
@@ -28,5 +28,5 @@ export function keyedHashOf(secret: Uint8Array): KeyedHash {
 async function readSecret(path: string): Promise<Buffer | null> {
   const secret = await readIfExists(path)
   if (secret === null || secret.length === SECRET_BYTES) return secret
-  throw new Error(`${path} does not contain ${SECRET_BYTES} bytes`)
+  throw new UnusableFileError(`${path} does not contain ${SECRET_BYTES} bytes: restore it`)
 }

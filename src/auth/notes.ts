@@ -1,9 +1,10 @@
 /** Signs the notes of a log, and opens its checkpoints. */
 import { join } from 'node:path'
 
-import { badSignature, readSignedCheckpoint } from '../core/tlog/checkpoint.ts'
+import { badSignature, checkpointText, readSignedCheckpoint } from '../core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../core/tlog/checkpoint.ts'
-import { signatureLine } from '../core/tlog/note.ts'
+import { emptyRoot } from '../core/tlog/merkle.ts'
+import { formatNote, signatureLine } from '../core/tlog/note.ts'
 import type { NoteKey } from '../core/tlog/note.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { loadKeyFile } from './key-file.ts'
@@ -28,11 +29,23 @@ export function noteSigner(name: string, signingKey: SigningKey): NoteSigner {
 
 export const logKeyFile = 'log.pem'
 
-/** Creates the key of the log if there is none. Its name is the log's permanent name. @throws Error like `loadKeyFile` */
-export async function loadLogSigner(keysDir: string, maker: KeyMaker): Promise<NoteSigner> {
-  const key = await loadKeyFile(join(keysDir, logKeyFile), maker)
+/** Creates the key of the log if there is none. Its name is the log's permanent name. @throws UnusableFileError */
+export async function loadLogSigner(
+  keysDir: string,
+  maker: KeyMaker,
+  path = join(keysDir, logKeyFile),
+): Promise<NoteSigner> {
+  const key = await loadKeyFile(path, maker)
   return noteSigner(`agent-income-ledger/log/${key.kid}`, key)
 }
+
+export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Array) {
+  const text = checkpointText({ origin: signer.key.name, size, root })
+  return { size, note: formatNote({ text, signatures: [signer.sign(text)] }) }
+}
+
+/** A database that has it knows the log. */
+export const emptyCheckpoint = (signer: NoteSigner) => signCheckpoint(signer, 0, emptyRoot())
 
 /**
  * Verifies the signature of the log, and those of the witnesses that have signed.

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { SigningKeys } from '../contract/schemas/service.ts'
 import { kidSchema, timeSchema } from '../core/documents.ts'
 import { isoTime } from '../core/time.ts'
-import { createFile, readIfExists, refuseLoose } from '../files/durable.ts'
+import { UnusableFileError, createFile, readIfExists, refuseLoose } from '../files/durable.ts'
 import { publicKeyObject } from './ed25519.ts'
 import { missingKeyError } from './key-file.ts'
 import {
@@ -57,29 +57,24 @@ export interface Keys {
   readonly publicKeys: SigningKeys
 }
 
-/** Creates missing keys unless `required`; replaces no file. @throws Error if others can read the file or it is invalid */
-export async function loadKeys(options: {
-  readonly dir: string
-  readonly nowMs: number
-  readonly keys?: 'create' | 'required'
-}): Promise<Keys> {
-  const path = join(options.dir, SIGNING_KEYS_FILE)
-  if (options.keys === 'required' && (await readIfExists(path)) === null)
-    throw missingKeyError(path)
-  await mkdir(options.dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
-  await refuseLoose(options.dir, OWNER_ONLY_DIRECTORY)
+/** Creates missing keys; replaces no file. @throws UnusableFileError */
+export async function loadKeys({ dir, nowMs }: { readonly dir: string; readonly nowMs: number }) {
+  const path = join(dir, SIGNING_KEYS_FILE)
+  await mkdir(dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
   // If two processes start at once, one creates the file and the other reads it.
   if ((await readIfExists(path)) === null) {
-    const first: KeyFile = { active: newKey(options.nowMs), retired: [] }
+    const first: KeyFile = { active: newKey(nowMs), retired: [] }
     await createFile(path, serialise(first), OWNER_ONLY)
   }
-  return openKeys(await readKeyFile(path))
+  return await readKeys(dir)
 }
 
-/** @throws Error like `loadKeys`, and if the file is missing */
+/** @throws UnusableFileError */
 export async function readKeys(dir: string): Promise<Keys> {
+  const path = join(dir, SIGNING_KEYS_FILE)
+  if ((await readIfExists(path)) === null) throw missingKeyError(path)
   await refuseLoose(dir, OWNER_ONLY_DIRECTORY)
-  return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))
+  return openKeys(await readKeyFile(path))
 }
 
 /** `before` is the key that the new one replaces; it signs the new one. */
@@ -106,8 +101,7 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
   } catch (error) {
     const reason = error instanceof MisfitError ? error.message : 'it is not a file of signing keys'
     // The error has no `cause`, since the parser's message would quote the private key in the file.
-    // oxlint-disable-next-line preserve-caught-error
-    throw new Error(`${path} cannot be used: ${reason}. Restore it from a backup.`)
+    throw new UnusableFileError(`${path} cannot be used: ${reason}. Restore it from a backup.`)
   }
 }
 

@@ -59,12 +59,17 @@ export async function readIfExists(path: string): Promise<Buffer | null> {
   }
 }
 
-/** @throws Error with the command that gives `path` the mode `wanted`, if other users can read it */
+/** A file that the operator must restore or correct. The message names it, and never contains what is in it. */
+export class UnusableFileError extends Error {
+  override readonly name = 'UnusableFileError'
+}
+
+/** @throws UnusableFileError with the command that gives `path` the mode `wanted`, if other users can read it */
 export async function refuseLoose(path: string, wanted: number): Promise<void> {
   const mode = (await stat(path)).mode & 0o777
   if ((mode & OTHERS) === 0) return
   const command = `chmod ${wanted.toString(8)} ${path}`
-  throw new Error(
+  throw new UnusableFileError(
     `${path} can be read by users other than its owner (mode ${mode.toString(8)}): ${command}`,
   )
 }

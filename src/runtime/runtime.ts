@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { KeyMaker } from '../auth/key-file.ts'
 import { ConfigError, parseConfig, requireForReplicas } from '../config.ts'
 import type { Config } from '../config.ts'
 import type { Clock, Fetch, Random } from '../core/deps.ts'
@@ -16,6 +15,7 @@ import {
   DatabaseRefusedError,
   DatabaseUnavailableError,
 } from '../db/errors.ts'
+import { UnusableFileError } from '../files/durable.ts'
 import { createProcessReadings } from '../metrics/process.ts'
 import type { ProcessReading } from '../metrics/process.ts'
 import { PaymentSettingsError } from '../payments/load.ts'
@@ -36,42 +36,37 @@ export function configOrExit(): Config {
     mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
     return config
   } catch (error) {
-    return exitOnWrongSetting(error)
+    return exitOnStartError(error)
   }
 }
 
-/** Rethrows other errors. */
-export function exitOnWrongSetting(error: unknown): never {
-  if (!(error instanceof ConfigError) && !(error instanceof PaymentSettingsError)) throw error
-  return exitFor(`The settings are wrong:\n${error.message}`)
-}
-
+/** The user must change something. The messages contain the path. */
+const lastingFaults = new Set(['EACCES', 'EEXIST', 'EISDIR', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS'])
 /** Faults of the machine, which a restart may fix. */
-const passingFaults: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC', 'EIO'])
+const passingFaults = new Set(['EADDRINUSE', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC'])
 
-/** For errors of key files, whose messages name the file and what to do. Rethrows faults of the machine. */
-export function exitOnUnusableKey(error: unknown): never {
-  if (error instanceof Error && 'code' in error && passingFaults.has(error.code)) throw error
-  return exitFor(
-    `A key file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-  )
-}
-
-/** A builder also sends the reason to its service, which shows it in `/health`. */
-function exitFor(reason: string): never {
+/** Prints what the operator must do, for `/health` too if a builder fails. Rethrows unknown errors. */
+export function exitOnStartError(error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = error instanceof Error ? reasonOf(error, code) : null
+  if (reason === null) throw error
   process.stderr.write(`${reason}\n`)
+  if (error instanceof DatabaseBrokenError) process.stderr.write(brokenAdvice)
   process.send?.({ problem: redact(withoutDirectories(reason)) })
-  return process.exit(exitConfig)
+  const mayPass = error instanceof DatabaseUnavailableError || passingFaults.has(code)
+  return process.exit(mayPass ? 1 : exitConfig)
 }
 
-/** Exits with 1 for a failure that a restart may fix. Rethrows other errors. */
-export function exitOnUnusableDatabase(error: unknown): never {
-  const isUnusable =
-    error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError
-  if (!isUnusable) throw error
-  process.stderr.write(`The database cannot be used: ${error.message}\n`)
-  if (error instanceof DatabaseBrokenError) process.stderr.write(brokenAdvice)
-  return process.exit(error instanceof DatabaseRefusedError ? exitConfig : 1)
+function reasonOf(error: Error, code: string): string | null {
+  const { message } = error
+  if (error instanceof ConfigError || error instanceof PaymentSettingsError)
+    return `The settings are wrong:\n${message}`
+  if (error instanceof UnusableFileError) return `A file cannot be used: ${message}`
+  if (error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError)
+    return `The database cannot be used: ${message}`
+  if (passingFaults.has(code)) return `The start failed: ${message}`
+  if (!lastingFaults.has(code)) return null
+  return `The start failed: ${message}. DATA_DIR and PUBLIC_DIR must be folders that the user of this process may write.`
 }
 
 const brokenAdvice = `Published documents are unaffected. Stop all processes of this ledger, then run
@@ -85,10 +80,6 @@ export const systemClock: Clock = {
   sleep: async (delayMs, signal) => {
     await delay(delayMs, undefined, signal === undefined ? {} : { signal })
   },
-}
-
-export function keyMakerOf({ KEYS }: Pick<Config, 'KEYS'>): KeyMaker {
-  return KEYS === 'required' ? null : systemRandom
 }
 
 export const systemRandom: Random = {

@@ -8,11 +8,9 @@ import type { Reference } from '../actions/reference.ts'
 import { createCheckThreads } from '../auth/check-threads.ts'
 import type { CheckThreads } from '../auth/check-threads.ts'
 import type { WalletChain } from '../auth/contract-wallet.ts'
-import { exchangeKeyPaths, loadExchangeKeys } from '../auth/exchange-keys.ts'
-import { loadKeyedHash } from '../auth/keyed-hash.ts'
-import { loadLogSigner } from '../auth/notes.ts'
+import { exchangeKeyPaths } from '../auth/exchange-keys.ts'
 import type { NoteSigner } from '../auth/notes.ts'
-import { SIGNING_KEYS_FILE, loadKeys } from '../auth/service-keys.ts'
+import { SIGNING_KEYS_FILE } from '../auth/service-keys.ts'
 import { createEvmNode, createServiceNode } from '../chain/node.ts'
 import type { Config } from '../config.ts'
 import { createHolder } from '../db/holder.ts'
@@ -35,17 +33,12 @@ import { createBuildRequests } from './build-requests.ts'
 import { startBuilder } from './builder-process.ts'
 import type { BuilderProcess } from './builder-process.ts'
 import { authoredDir } from './demo.ts'
+import { openLedgerKeys } from './keys.ts'
 import { paymentSettingsOf } from './payment-settings.ts'
 import { publishedFiles } from './published-files.ts'
 import { loadReloaded } from './reloaded.ts'
 import type { Reloaded } from './reloaded.ts'
-import {
-  exitOnUnusableDatabase,
-  exitOnUnusableKey,
-  exitOnWrongSetting,
-  keyMakerOf,
-  packageRoot,
-} from './runtime.ts'
+import { exitOnStartError, packageRoot } from './runtime.ts'
 import type { Runtime } from './runtime.ts'
 
 export async function openServiceDatabase(
@@ -58,7 +51,7 @@ export async function openServiceDatabase(
     quickCheck: true,
     onBroken: fail,
     ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
-  }).catch(exitOnUnusableDatabase)
+  }).catch(exitOnStartError)
 }
 
 export async function loadRegistries(
@@ -85,35 +78,30 @@ export async function openDocuments(config: Config, runtime: Runtime, { reader }
 export async function loadServiceKeys(
   config: Config,
   runtime: Runtime,
+  database: OpenDatabase,
 ): Promise<{
   readonly keys: KeyDeps
   readonly logSigner: NoteSigner
   readonly reloaded: readonly Reloaded<unknown>[]
 }> {
-  const keyMaker = keyMakerOf(config)
-  const dir = join(config.DATA_DIR, 'keys')
-  const exchange = {
-    name: 'the keys of the job exchange',
-    paths: exchangeKeyPaths(dir),
-    load: () => loadExchangeKeys(dir, keyMaker),
-  }
-  const answers = {
-    name: 'the signing keys',
-    paths: [join(dir, SIGNING_KEYS_FILE)],
-    load: async () =>
-      (await loadKeys({ dir, nowMs: runtime.clock.now(), keys: config.KEYS })).signer,
-  }
-  try {
-    const exchangeKeys = await loadReloaded(exchange, runtime)
-    const answerSigner = await loadReloaded(answers, runtime)
-    const hash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), keyMaker)
-    return {
-      keys: { hash, exchange: exchangeKeys.current, answers: answerSigner.current },
-      logSigner: await loadLogSigner(dir, keyMaker),
-      reloaded: [exchangeKeys, answerSigner],
-    }
-  } catch (error) {
-    return exitOnUnusableKey(error)
+  const opened = await openLedgerKeys(config, database, runtime).catch(exitOnStartError)
+  const { dir, hash, log, signing, exchange } = opened
+  const exchangeKeys = await loadReloaded(
+    { name: 'the keys of the job exchange', paths: exchangeKeyPaths(dir), load: exchange },
+    runtime,
+  )
+  const answerSigner = await loadReloaded(
+    {
+      name: 'the signing keys',
+      paths: [join(dir, SIGNING_KEYS_FILE)],
+      load: async () => (await signing()).signer,
+    },
+    runtime,
+  )
+  return {
+    keys: { hash, exchange: exchangeKeys.current, answers: answerSigner.current },
+    logSigner: log,
+    reloaded: [exchangeKeys, answerSigner],
   }
 }
 
@@ -176,7 +164,7 @@ export async function connectOutbound(
     fetch: clients.fetch,
     node: base ?? createEvmNode('base', noBase),
     holder: createHolder(),
-  }).catch(exitOnWrongSetting)
+  }).catch(exitOnStartError)
   return {
     outbound: clients,
     payments: instrumentPayments(meter, payments),

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 import { loadKeyFile } from '../../src/auth/key-file.ts'
-import { SigningKeyError } from '../../src/auth/signing-key.ts'
 import { tempFolder } from '../db/temp-database.ts'
 
 const random = { bytes: (length: number) => randomBytes(length) }
@@ -35,6 +34,6 @@ test('a key readable by other users and a file without a key are refused and nev
   await expect(loadKeyFile(path, random)).rejects.toThrow('chmod 600')
   chmodSync(path, 0o600)
   writeFileSync(path, 'no key')
-  await expect(loadKeyFile(path, random)).rejects.toThrow(SigningKeyError)
+  await expect(loadKeyFile(path, random)).rejects.toThrow(`${path} is not an ed25519 key`)
   expect(readFileSync(path, 'utf8')).toBe('no key')
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 import { loadExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import { loadKeyedHash } from '../../src/auth/keyed-hash.ts'
-import { loadKeys } from '../../src/auth/service-keys.ts'
+import { readKeys } from '../../src/auth/service-keys.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 
@@ -14,16 +14,14 @@ test('with KEYS=required a missing key is named and not made, and admin keys cre
   const dir = join(folder, 'keys')
   const secrets = join(folder, 'secrets')
   const loads = {
-    [join(dir, 'signing-keys.json')]: () => loadKeys({ dir, nowMs: 0, keys: 'required' }),
+    [join(dir, 'signing-keys.json')]: () => readKeys(dir),
     [join(dir, 'job-exchange.pem')]: () => loadExchangeKeys(dir, null),
     [join(secrets, 'hash.key')]: () => loadKeyedHash(secrets, null),
   }
   const command = (...args: string[]) =>
     runCommand(['admin', 'keys', ...args], { DATA_DIR: folder, KEYS: 'required' })
   for (const [path, load] of Object.entries(loads)) {
-    await expect(load()).rejects.toThrow(
-      `${path} is missing, and KEYS=required prevents its creation`,
-    )
+    await expect(load()).rejects.toThrow(`${path} is missing: restore or mount the folder`)
   }
   for (const args of [['list'], ['rotate'], ['rotate-exchange']]) {
     expect((await command(...args)).err).toContain('admin keys create')

@@ -13,6 +13,7 @@ import { formatKey } from '../../src/core/tlog/note.ts'
 import { queueEntries } from '../../src/db/log.ts'
 import { systemClock } from '../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../db/temp-database.ts'
+import { beginLog } from '../support/publish-log.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { isRunnable, leavesNothingOut } from '../support/runnable.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -28,6 +29,7 @@ const hasPackages = existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb/tlo
 describe.runIf(leavesNothingOut || (hasPackages && isRunnable('go')))('Go', () => {
   test('Go verifies checkpoint, consistency and every entry of a published log, and refuses a changed one', async () => {
     const [database, dir] = [await tempDatabase(), tempFolder()]
+    await beginLog(database, signer)
     const deps = {
       database,
       files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),

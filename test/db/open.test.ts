@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { Kysely, sql } from 'kysely'
@@ -79,6 +79,18 @@ test('opening a database creates its folder and file unless `create` is false', 
   await database.close()
   expect(statSync(path).isFile()).toBe(true)
   const again = await openDatabase({ url: path, create: false, quickCheck: true })
+  await again.close()
+})
+
+test('a database that is opened for writing can be read by its owner only', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const modes = () => ['', '-wal', '-shm'].map((end) => statSync(`${path}${end}`).mode & 0o777)
+  const database = await openDatabase({ url: path })
+  expect(modes()).toEqual([0o600, 0o600, 0o600])
+  await database.close()
+  chmodSync(path, 0o644)
+  const again = await openDatabase({ url: path })
+  expect(modes()).toEqual([0o600, 0o600, 0o600])
   await again.close()
 })
 

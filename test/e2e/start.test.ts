@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +27,10 @@ let state: string
 let service: Running
 let base: string
 
+function writeKey(dir: string, name: string): void {
+  mkdirSync(join(dir, 'keys'), { recursive: true, mode: 0o700 })
+  writeFileSync(join(dir, 'keys', name), 'no key', { mode: 0o600 })
+}
 const get = (path: string) => fetch(`${base}${path}`)
 /** A build publishes its images last, and cron skips a minute that it notices late. */
 const patience = { timeout: 150_000, interval: 200 }
@@ -183,6 +187,64 @@ describe('a fresh start with nothing configured', () => {
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain('job-exchange.pem can be read by users other than its owner')
     expect(refused.output()).not.toContain('    at ')
+  })
+
+  it.each([
+    [
+      'a file as DATA_DIR',
+      (dir: string) => writeFileSync(dir, ''),
+      /^The start failed: EEXIST: .*'DIR'\. DATA_DIR/,
+    ],
+    [
+      'a file above DATA_DIR',
+      (dir: string) => writeFileSync(join(dir, '..'), ''),
+      /^The start failed: ENOTDIR: .*'DIR'/,
+    ],
+    [
+      'a folder as database',
+      (dir: string) => mkdirSync(join(dir, 'ledger.db'), { recursive: true }),
+      /^The database cannot be used: Cannot open DIR\/ledger.db: SQLITE_CANTOPEN/,
+    ],
+    [
+      'a log.pem without a key',
+      (dir: string) => writeKey(dir, 'log.pem'),
+      /^A file cannot be used: DIR\/keys\/.* is missing: restore/,
+    ],
+    [
+      'a job-exchange.pem without a key',
+      (dir: string) => writeKey(dir, 'job-exchange.pem'),
+      /^A file cannot be used: DIR\/keys\/job-exchange.pem is not an ed25519 key/,
+    ],
+  ])(
+    '%s ends service and builder with code 78 and one line that names it',
+    async (_, spoil, line) => {
+      const dir = join(mkdtempSync(join(state, 'spoiled-')), 'parent', 'data')
+      mkdirSync(join(dir, '../..'), { recursive: true })
+      if (!/above/.test(_)) mkdirSync(join(dir, '..'))
+      spoil(dir)
+      for (const script of [program.service, program.builder]) {
+        const refused = run(script, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dir })
+        expect(await refused.ended).toBe(78)
+        const output = refused.output().trim()
+        expect(output.replaceAll(dir, 'DIR')).toMatch(line)
+        expect(output.split('\n')).toHaveLength(1)
+      }
+    },
+  )
+
+  it('a ledger whose keys are lost ends with code 78, is not ready, and creates none', async () => {
+    const [dataDir, publicDir] = [join(state, 'lost'), join(state, 'lost-public')]
+    const settings = { PORT: '0', POLL: 'off', DATA_DIR: dataDir, PUBLIC_DIR: publicDir }
+    const first = run(program.service, [], settings)
+    await first.says('"message":"published"')
+    await stop(first)
+    rmSync(join(dataDir, 'keys'), { recursive: true })
+    for (const script of [program.service, program.builder]) {
+      const refused = run(script, [], settings)
+      expect(await refused.ended).toBe(78)
+      expect(refused.output()).toMatch(/^A file cannot be used: .*is missing: restore.*$/m)
+    }
+    expect(existsSync(join(dataDir, 'keys'))).toBe(false)
   })
 
   it('exits with code 78 for signing keys that it cannot use, and names the file', async () => {

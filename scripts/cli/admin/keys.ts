@@ -1,23 +1,21 @@
 import { join } from 'node:path'
 
-import { issuerOf, loadExchangeKeys, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
-import { loadKeyFile } from '../../../src/auth/key-file.ts'
-import { loadKeyedHash } from '../../../src/auth/keyed-hash.ts'
-import { logKeyFile } from '../../../src/auth/notes.ts'
+import { issuerOf, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
 import {
   OWNER_ONLY,
   SIGNING_KEYS_FILE,
-  loadKeys,
   newKey,
   openKeys,
   readKeyFile,
+  readKeys,
   serialise,
 } from '../../../src/auth/service-keys.ts'
 import type { KeyFile, Keys } from '../../../src/auth/service-keys.ts'
 import { isoTime } from '../../../src/core/time.ts'
+import { openDatabase } from '../../../src/db/open.ts'
 import { LockedError, withFileLock } from '../../../src/db/sqlite3/file-lock.ts'
 import { replaceFile } from '../../../src/files/durable.ts'
-import { keyMakerOf } from '../../../src/runtime/runtime.ts'
+import { openLedgerKeys } from '../../../src/runtime/keys.ts'
 import { UsageError } from '../input.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
@@ -26,24 +24,25 @@ import { logAct, settingsOf } from './settings.ts'
 const columns = ['kid', 'status', 'created_at', 'retired_at', 'public_key']
 
 export async function listKeys(session: Session): Promise<void> {
-  const { publicKeys } = await orUsageError(loadKeys(keysOf(session)))
+  const { publicKeys } = await orUsageError(readKeys(dirOf(session)))
   session.print(publicKeys, table(columns, publicKeys.keys))
 }
 
-/** Creates missing keys, even with KEYS=required, and replaces nothing. */
+/** Creates the keys of a new ledger, even with KEYS=required, and its database; replaces nothing. */
 export async function createKeys(session: Session): Promise<void> {
-  const { dir, nowMs } = keysOf(session)
-  const { DATA_DIR } = settingsOf(session)
-  const { publicKeys, signer } = await orUsageError(loadKeys({ dir, nowMs }))
-  await orUsageError(loadExchangeKeys(dir, session.random))
-  await orUsageError(loadKeyFile(join(dir, logKeyFile), session.random))
-  await orUsageError(loadKeyedHash(join(DATA_DIR, 'secrets'), session.random))
-  await logAct(session, settingsOf(session), { command: 'keys create', subject: signer.kid })
+  const config = settingsOf(session)
+  const database = await orUsageError(openDatabase(config.database))
+  const opening = openLedgerKeys({ ...config, KEYS: 'create' }, database, session)
+  const { signing } = await orUsageError(opening).finally(() => void database.close())
+  const { publicKeys, signer } = await signing()
+  await logAct(session, config, { command: 'keys create', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
 }
 
 export async function rotateSigningKey(session: Session): Promise<void> {
-  const { publicKeys, signer } = await orUsageError(rotateKey(keysOf(session)))
+  const { publicKeys, signer } = await orUsageError(
+    rotateKey({ dir: dirOf(session), nowMs: session.clock.now() }),
+  )
   await logAct(session, settingsOf(session), { command: 'keys rotate', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
   session.warn('A running builder signs with the new key from its next build, within a minute.\n')
@@ -53,9 +52,8 @@ export async function rotateSigningKey(session: Session): Promise<void> {
 export async function rotateKey(options: {
   readonly dir: string
   readonly nowMs: number
-  readonly keys?: 'create' | 'required'
 }): Promise<Keys> {
-  await loadKeys(options)
+  await readKeys(options.dir)
   const path = join(options.dir, SIGNING_KEYS_FILE)
   return await withFileLock(`${path}.lock`, async () => {
     const { active, retired } = await readKeyFile(path)
@@ -68,19 +66,15 @@ export async function rotateKey(options: {
 }
 
 export async function rotateExchange(session: Session): Promise<void> {
-  const { dir, nowMs } = keysOf(session)
-  const { random } = session
-  await orUsageError(loadExchangeKeys(dir, keyMakerOf(settingsOf(session))))
-  const issuer = issuerOf(await orUsageError(rotateExchangeKey(dir, { random, nowMs })))
+  const { random, clock } = session
+  const rotated = rotateExchangeKey(dirOf(session), { random, nowMs: clock.now() })
+  const issuer = issuerOf(await orUsageError(rotated))
   const act = { command: 'keys rotate-exchange', subject: issuer.public_key }
   await logAct(session, settingsOf(session), act)
   session.print(issuer)
 }
 
-function keysOf(session: Session) {
-  const { DATA_DIR, KEYS: keys } = settingsOf(session)
-  return { dir: join(DATA_DIR, 'keys'), nowMs: session.clock.now(), keys }
-}
+const dirOf = (session: Session) => join(settingsOf(session).DATA_DIR, 'keys')
 
 /** Errors of key files become usage errors. These errors never contain the key. */
 async function orUsageError<T>(keys: Promise<T>): Promise<T> {

@@ -1,8 +1,11 @@
+import { join } from 'node:path'
+
 import { dropConflicts } from '../../../builder/log/sequence.ts'
+import { emptyCheckpoint, loadLogSigner } from '../../../src/auth/notes.ts'
 import { findCheckpoint, putCheckpoint } from '../../../src/db/log.ts'
 import type { Input } from '../input.ts'
 import type { Session } from '../session.ts'
-import { changeDatabase } from './settings.ts'
+import { changeDatabase, settingsOf } from './settings.ts'
 
 /** `admin log accept`: the operator vouches that no reader has seen entries that the database lacks. */
 export async function acceptLog(session: Session, input: Input): Promise<number> {
@@ -11,9 +14,13 @@ export async function acceptLog(session: Session, input: Input): Promise<number>
   const act = { command: 'log accept', subject, reason: input.required('reason') }
   const refusal = 'The database has a different log or a different number of entries.'
   return await changeDatabase(session, act, refusal, async (tx) => {
-    const signed = await findCheckpoint(tx, 'signed')
-    if (signed?.note.startsWith(`${origin}\n${size}\n`) !== true) return null
-    await putCheckpoint(tx, 'accepted', { size, note: signed.note })
+    const dir = join(settingsOf(session).DATA_DIR, 'keys')
+    const signed =
+      (await findCheckpoint(tx, 'signed')) ?? emptyCheckpoint(await loadLogSigner(dir, null))
+    if (!signed.note.startsWith(`${origin}\n${size}\n`)) return null
+    for (const name of ['signed', 'accepted'] as const) {
+      await putCheckpoint(tx, name, { size, note: signed.note })
+    }
     return { origin, size }
   })
 }

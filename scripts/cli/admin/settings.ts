@@ -75,9 +75,7 @@ export async function openExisting(config: Config, readOnly: boolean): Promise<O
     return await openDatabase({ ...config.database, create: false, readOnly })
   } catch (error) {
     const isExpected =
-      error instanceof DatabaseRefusedError ||
-      error instanceof DatabaseUnavailableError ||
-      (error instanceof Error && /SQLITE_|^Cannot open/.test(error.message))
+      error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError
     throw isExpected ? new UsageError(`${path ?? 'PostgreSQL'}: ${error.message}`) : error
   }
 }

@@ -21,8 +21,10 @@ const leafMark = Uint8Array.of(0)
 const nodeMark = Uint8Array.of(1)
 
 export async function rootOf(size: number, read: ReadNode): Promise<Uint8Array> {
-  return size === 0 ? sha256(new Uint8Array()) : await rangeRoot(0, size, read)
+  return size === 0 ? emptyRoot() : await rangeRoot(0, size, read)
 }
+
+export const emptyRoot = (): Uint8Array => sha256(new Uint8Array())
 
 /** From the sibling of the leaf up to a child of the root. */
 export async function inclusionProof(

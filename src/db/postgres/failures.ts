@@ -18,6 +18,9 @@ export const poolerRefused =
   'DATABASE_URL leads to a connection pooler such as PgBouncer. Connect to PostgreSQL directly.'
 
 const lockNotAvailable = '55P03'
+const advice: Readonly<Record<string, string>> = {
+  42501: ': the role of DATABASE_URL must own the tables, and needs CREATE on their schema',
+}
 
 /** True if the transaction can be repeated at once. */
 export function isUndone(error: unknown): boolean {
@@ -43,7 +46,8 @@ export function meaningOf(error: unknown): unknown {
     if (code === '53100') return new DiskFullError('There is no disk space for the write.', cause)
     // A pooler refuses settings, or shares prepared statements between clients.
     if (/^(?:08P01|42P05)$/.test(code)) return new DatabaseRefusedError(poolerRefused, cause)
-    if (/^(?:28|3D)/.test(code)) return new DatabaseRefusedError(message)
+    if (/^(?:28|3D|42501)/.test(code))
+      return new DatabaseRefusedError(message + (advice[code] ?? ''))
     // Faults of the statement; the classes below are those of the server (53 resources, 58 system, XX damage).
     if (!/^(?:08|40|53|57|58|XX|25006|25P03)/.test(code)) return error
   }

@@ -38,7 +38,7 @@ const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
 const statementLimit = 256
 
-/** @throws Error with the reason if the file cannot be opened */
+/** @throws DatabaseRefusedError if the file cannot be opened */
 export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Connection> {
   const flags = {
     create: sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE,
@@ -48,7 +48,7 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
   const database = await new Promise<sqlite3.Database>((resolve, reject) => {
     const opened = new sqlite3.Database(options.path, flags, (error) => {
       if (error === null) resolve(opened)
-      else reject(new Error(`Cannot open ${options.path}: ${error.message}`, { cause: error }))
+      else reject(meaningOf(error, codeOf(error), options.path))
     })
   })
   return new Sqlite3Connection(database, options)
@@ -216,13 +216,15 @@ export class Sqlite3Connection implements WriteConnection {
 
   /** Also records a lost transaction or a broken file. */
   #explain(error: Error): Error {
-    const code: unknown = 'code' in error ? error.code : undefined
-    const explained = meaningOf(error, code)
+    const code = codeOf(error)
+    const explained = meaningOf(error, code, this.#options.path)
     if (explained instanceof DatabaseBrokenError) this.#break(explained)
     if (this.#inTransaction && transactionLost.has(code)) this.#lost = explained
     return explained
   }
 }
+
+const codeOf = (error: Error): unknown => ('code' in error ? error.code : undefined)
 
 /** `run` reports counts and ids, `all` reports rows; the driver cannot do both. */
 function answersRows(node: RootOperationNode): boolean {

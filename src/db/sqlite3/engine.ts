@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -57,7 +57,7 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
   }
   const path = pathOf(options.url)
   const mode = readOnly ? 'read-only' : create ? 'create' : 'read-write'
-  if (mode === 'create') mkdirSync(dirname(path), { recursive: true })
+  if (mode === 'create') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
 
   const opened = new Set<Kysely<Database>>()
   const connect = async (
@@ -74,6 +74,9 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
     refuseOldSqlite(String(await scalar(db, 'select sqlite_version()')))
     const marked = await whileBusy(() => isMarked(db))
     if (!marked && readOnly) throw otherApplication()
+    for (const file of readOnly ? [] : [path, `${path}-wal`, `${path}-shm`]) {
+      if (existsSync(file)) chmodSync(file, 0o600)
+    }
     const wanted =
       options.checkpoints === 'others' ? { ...settings, wal_autocheckpoint: 0 } : settings
     await apply(db, { ...wanted, cache_size: -writerCacheKib })

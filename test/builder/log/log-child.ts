@@ -6,10 +6,12 @@ import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { queueEntries } from '../../../src/db/log.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
+import { beginLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 
 const [url = '', publicDir = '', round = '0'] = process.argv.slice(2)
 const key = signingKeyFromSeed(new Uint8Array(32).fill(3))
+const signer = noteSigner('ledger.test/log', key)
 const database = await openDatabase({ url })
 const entries = Array.from({ length: 130 }, (_, at) => ({
   kind: 'receipt' as const,
@@ -18,10 +20,11 @@ const entries = Array.from({ length: 130 }, (_, at) => ({
 }))
 await database.write((tx) => queueEntries(tx, entries))
 process.stdout.write('queued\n')
+await beginLog(database, signer)
 await createLedgerLog({
   database,
   files: createDirectory({ publicDir: publicDir, fence: 1, check: () => Promise.resolve() }),
-  signer: noteSigner('ledger.test/log', key),
+  signer,
   clock: systemClock,
   log: quietLog,
   askSizes: () => Promise.resolve([]),

@@ -10,7 +10,7 @@ import type { LedgerLogDeps } from '../../../builder/log/log.ts'
 import { snapshotEntry } from '../../../builder/publish/publish.ts'
 import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { exitCodes } from '../../../scripts/cli/output.ts'
-import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
+import { loadLogSigner, noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { parseProof } from '../../../src/core/tlog/checkpoint.ts'
@@ -31,9 +31,11 @@ import { findCheckpoint, proofOf, queueEntries } from '../../../src/db/log.ts'
 import type { QueuedEntry } from '../../../src/db/log.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { isPostgresUrl } from '../../../src/db/postgres/engine.ts'
+import { systemRandom } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { newDatabaseIn } from '../../support/new-database.ts'
+import { beginLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 
 const signer = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
@@ -42,6 +44,12 @@ const sha256 = 'ab'.repeat(32)
 
 const receipts = (from: number, count: number): readonly QueuedEntry[] =>
   Array.from({ length: count }, (_, at) => ({ kind: 'receipt', id: `rcp_${from + at}`, sha256 }))
+
+async function ledgerDatabase(options: Parameters<typeof tempDatabase>[0] = {}) {
+  const database = await tempDatabase(options)
+  await beginLog(database, signer)
+  return database
+}
 
 async function queue({ write }: OpenDatabase, entries: readonly QueuedEntry[]): Promise<void> {
   await write((tx) => queueEntries(tx, entries))
@@ -87,7 +95,7 @@ async function readLog(
 }
 
 test('each published checkpoint continues the one before and has every entry once, in queue order', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const dir = tempFolder()
   const log = logOf(database, dir)
   let before = { size: 0, root: (await log.grow(), await readLog(dir)).root }
@@ -108,7 +116,7 @@ test('each published checkpoint continues the one before and has every entry onc
 })
 
 test('an entry names the last entry of its kind and subject, also within one batch', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const dir = tempFolder()
   const log = logOf(database, dir)
   const entry = (id: string, kind: 'reputation' | 'transition', subject: string) => ({
@@ -134,7 +142,7 @@ test('an entry names the last entry of its kind and subject, also within one bat
 })
 
 test('an entry that is queued again is not logged again', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const dir = tempFolder()
   const log = logOf(database, dir)
   await queue(database, [...receipts(0, 2), ...receipts(1, 1)])
@@ -148,7 +156,7 @@ test('an entry with the id of another and other content fails the run, and the o
   const dir = tempFolder()
   const url = await newDatabaseIn(dir)
   const settings = { DATABASE_URL: isPostgresUrl(url) ? url : `sqlite:${url}`, DATA_DIR: dir }
-  const database = await tempDatabase({ url })
+  const database = await ledgerDatabase({ url })
   await queue(database, receipts(0, 1))
   await logOf(database, dir).grow()
   const other = { kind: 'receipt', sha256: 'cd'.repeat(32) } as const
@@ -183,7 +191,7 @@ test('an entry with the id of another and other content fails the run, and the o
 })
 
 test('entry times never decrease, even if the clock is set back', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const dir = tempFolder()
   for (const nowMs of [startMs, startMs - 3_600_000, startMs + 1]) {
     await queue(database, receipts(nowMs, 1))
@@ -194,7 +202,7 @@ test('entry times never decrease, even if the clock is set back', async () => {
 })
 
 test('a run that ends at any step is continued by the next one, and no checkpoint names a missing tile', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const dir = tempFolder()
   await queue(database, receipts(0, 255))
   await logOf(database, dir).grow()
@@ -225,14 +233,14 @@ test('a run that ends at any step is continued by the next one, and no checkpoin
 
 test('a database that lacks published entries restores them before anything is signed', async () => {
   const dir = tempFolder()
-  const lost = await tempDatabase()
+  const lost = await ledgerDatabase()
   await queue(lost, receipts(0, 300))
   await logOf(lost, dir).grow()
   await queue(lost, receipts(300, 400))
   await logOf(lost, dir).grow()
   const before = await readLog(dir)
 
-  const restored = await tempDatabase()
+  const restored = await ledgerDatabase()
   await queue(restored, receipts(0, 300))
   const elsewhere = tempFolder()
   await logOf(restored, elsewhere).grow()
@@ -249,12 +257,12 @@ test('a database that lacks published entries restores them before anything is s
 
 test('a database with other entries than the published log signs nothing', async () => {
   const dir = tempFolder()
-  const published = await tempDatabase()
+  const published = await ledgerDatabase()
   await queue(published, receipts(0, 300))
   await logOf(published, dir).grow()
   const note = await readFile(join(dir, 'log/checkpoint'), 'utf8')
   for (const count of [290, 300, 310]) {
-    const other = await tempDatabase()
+    const other = await ledgerDatabase()
     await queue(other, [...receipts(1000, 1), ...receipts(1, count - 1)])
     await logOf(other, tempFolder()).grow()
     await queue(other, receipts(2000, 1))
@@ -267,7 +275,7 @@ test('a database with other entries than the published log signs nothing', async
 
 test('a published log of another key stops the log', async () => {
   const dir = tempFolder()
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   await queue(database, receipts(0, 1))
   await logOf(database, dir).grow()
   const other = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(4)))
@@ -279,7 +287,7 @@ test('a published log of another key stops the log', async () => {
 test('nothing is signed without the newest published log until the operator accepts its name and size', async () => {
   const [dir, copy] = [tempFolder(), tempFolder()]
   const url = await newDatabaseIn(tempFolder())
-  const database = await tempDatabase({ url })
+  const database = await ledgerDatabase({ url })
   await queue(database, receipts(0, 300))
   await logOf(database, dir).grow()
   await cp(dir, copy, { recursive: true })
@@ -310,9 +318,48 @@ test('nothing is signed without the newest published log until the operator acce
   await expect(logOf(database, tempFolder()).grow()).rejects.toThrow('has 601 entries')
 })
 
+test('a database that does not know the log of its key signs nothing until the operator accepts the size 0', async () => {
+  const [dir, empty] = [tempFolder(), tempFolder()]
+  const [lost, url] = [await ledgerDatabase(), await newDatabaseIn(tempFolder())]
+  await queue(lost, receipts(0, 300))
+  await logOf(lost, dir).grow()
+
+  const database = await tempDatabase({ url })
+  const key = await loadLogSigner(join(empty, 'keys'), systemRandom)
+  await queue(database, receipts(0, 1))
+  const reason =
+    'the database has 0 entries of the log, but the published log is lost: check DATABASE_URL'
+  const isLost = async () => {
+    const log = logOf(database, empty, { signer: key })
+    await expect(log.grow()).rejects.toThrow(reason)
+    await expect(log.lastVersion()).rejects.toThrow('before the job log succeeds')
+    expect(await findCheckpoint(database.reader, 'signed')).toBeNull()
+  }
+  await isLost()
+  const seen = () => Promise.resolve([{ name: 'one.test', size: 300 }])
+  await expect(logOf(database, empty, { signer: key, askSizes: seen }).grow()).rejects.toThrow(
+    'one.test has seen 300',
+  )
+  const settings = { DATABASE_URL: isPostgresUrl(url) ? url : `sqlite:${url}`, DATA_DIR: empty }
+  const accept = async (origin: string, size: string) => {
+    const args = ['admin', 'log', 'accept', origin, size, '--reason', 'all is lost']
+    return (await runCommand(args, settings)).code
+  }
+  expect(await accept('ledger.test/log', '0')).toBe(exitCodes.refused)
+  expect(await accept(key.key.name, '300')).toBe(exitCodes.refused)
+  await isLost()
+  expect(await accept(key.key.name, '0')).toBe(exitCodes.ok)
+  await logOf(database, empty, { signer: key }).grow()
+  expect(await findCheckpoint(database.reader, 'published')).toMatchObject({ size: 1 })
+
+  const restored = await tempDatabase()
+  await logOf(restored, dir).grow()
+  expect(await findCheckpoint(restored.reader, 'signed')).toMatchObject({ size: 300 })
+})
+
 test('a checkpoint that a paused builder has set back is replaced by the newest one', async () => {
   const dir = tempFolder()
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   await queue(database, receipts(0, 300))
   await logOf(database, dir).grow()
   const older = await readFile(join(dir, 'log/checkpoint'))
@@ -324,7 +371,7 @@ test('a checkpoint that a paused builder has set back is replaced by the newest 
 })
 
 test('versions of sets continue after the last one in the log', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const log = logOf(database, tempFolder())
   expect(await log.lastVersion()).toBe(0)
   await queue(database, [snapshotEntry('ab'.repeat(32), 6), snapshotEntry('cd'.repeat(32), 7)])
@@ -340,7 +387,7 @@ async function publishedOf(database: OpenDatabase) {
 }
 
 test('a proof has the checkpoint that a quorum has cosigned, once that one contains its entry', async () => {
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   const log = logOf(database, tempFolder())
   const checkpointOf = async (id: string) =>
     parseProof((await proofOf(database.reader, 'receipt', id)) ?? '')?.checkpoint
@@ -364,7 +411,7 @@ test('a proof has the checkpoint that a quorum has cosigned, once that one conta
 
 test('a cosigned checkpoint is published unless there is a newer one', async () => {
   const dir = tempFolder()
-  const database = await tempDatabase()
+  const database = await ledgerDatabase()
   await queue(database, receipts(0, 1))
   const log = logOf(database, dir)
   await log.grow()
@@ -381,7 +428,8 @@ test('a cosigned checkpoint is published unless there is a newer one', async () 
 })
 
 test('a run ends although entries arrive all the time, so that cosignatures are requested too', async () => {
-  const [database, dir] = [await tempDatabase(), tempFolder()]
+  const [database, dir] = [await ledgerDatabase(), tempFolder()]
+  await logOf(database, dir).grow()
   await queue(database, receipts(0, 10))
   const arriving: Promise<void>[] = []
   const beforeStep = (step: string): void => {

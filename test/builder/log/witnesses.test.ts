@@ -16,6 +16,7 @@ import type { KnownWitness } from '../../../src/core/tlog/policy.ts'
 import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
+import { beginLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import { cosignerOf, serveWitness } from '../../support/witness.ts'
 
@@ -26,6 +27,7 @@ const startWitness = async (seed: number): Promise<KnownWitness> =>
 
 async function startLog() {
   const database = await tempDatabase()
+  await beginLog(database, signer)
   const dir = tempFolder()
   const started = (witnesses: readonly KnownWitness[]) =>
     createLedgerLog({

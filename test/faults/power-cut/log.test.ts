@@ -21,6 +21,7 @@ import { boardReceipt, installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, useProgram } from '../../e2e/ledger.ts'
 import * as database from '../../e2e/recorded-disk.ts'
 import { runCommand } from '../../support/program.ts'
+import { beginLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import { randomFrom } from '../../support/random.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -159,6 +160,8 @@ async function expectContinued(
     const byMs = answered.map(([, , , , by = '']) => Date.parse(by))
     const nowMs = Math.max(0, ...byMs) - promisedMs
     const clock = { now: () => nowMs, monotonic: () => nowMs }
+    // The start before it completes a log whose key is not named yet.
+    await beginLog(opened, { key, sign })
     await createLedgerLog({
       database: opened,
       files,

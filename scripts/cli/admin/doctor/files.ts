@@ -3,9 +3,8 @@ import { join } from 'node:path'
 
 import { headOf } from '../../../../builder/archive/git-tree.ts'
 import { GitError, GitMissingError, runGit } from '../../../../builder/archive/git.ts'
-import { loadKeys } from '../../../../src/auth/service-keys.ts'
+import { readKeys } from '../../../../src/auth/service-keys.ts'
 import { newestPublication } from '../../../../src/db/publications.ts'
-import { fileExists } from '../../files.ts'
 import { openPublication, verifyAlone } from '../../published-set.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck } from './check.ts'
@@ -17,12 +16,9 @@ export const fileChecks: readonly DoctorCheck[] = [
     what: 'signing keys',
     remedy:
       'If other users can read the key, run the command in the detail and then `admin keys rotate`, since the key may be known. If the key is missing or damaged, restore DATA_DIR/keys from its backup, since readers do not know a new key.',
-    run: async ({ config, nowMs }) => {
-      const dir = join(config.DATA_DIR, 'keys')
-      const path = join(dir, 'signing-keys.json')
-      if (!fileExists(path)) return bad(`${path} is missing`)
+    run: async ({ config }) => {
       try {
-        const { signer, publicKeys } = await loadKeys({ dir, nowMs })
+        const { signer, publicKeys } = await readKeys(join(config.DATA_DIR, 'keys'))
         return good(`${signer.kid} signs, ${publicKeys.keys.length - 1} retired`)
       } catch (error) {
         return bad(error instanceof Error ? error.message : String(error))

@@ -1,0 +1,50 @@
+/** The keys of a ledger belong to its database: both are created together, and none is replaced when only some are lost. */
+import { existsSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { loadExchangeKeys } from '../auth/exchange-keys.ts'
+import { loadKeyedHash } from '../auth/keyed-hash.ts'
+import { emptyCheckpoint, loadLogSigner, logKeyFile } from '../auth/notes.ts'
+import { loadKeys, readKeys } from '../auth/service-keys.ts'
+import type { Config } from '../config.ts'
+import type { Clock, Random } from '../core/deps.ts'
+import { findCheckpoint, putCheckpoint } from '../db/log.ts'
+import type { OpenDatabase } from '../db/open.ts'
+import { UnusableFileError } from '../files/durable.ts'
+
+export type LedgerKeys = Awaited<ReturnType<typeof openLedgerKeys>>
+
+/** Creates the keys of a new ledger, unless `KEYS=required`. @throws UnusableFileError */
+export async function openLedgerKeys(
+  { DATA_DIR, KEYS }: Pick<Config, 'DATA_DIR' | 'KEYS'>,
+  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  { clock, random }: { readonly clock: Pick<Clock, 'now'>; readonly random: Random },
+) {
+  const dir = join(DATA_DIR, 'keys')
+  const [path, draft] = [join(dir, logKeyFile), join(dir, `${logKeyFile}.new`)]
+  const signed = await findCheckpoint(reader, 'signed')
+  const maker = KEYS === 'create' && signed === null && !existsSync(path) ? random : null
+  await (maker === null ? readKeys(dir) : loadKeys({ dir, nowMs: clock.now() }))
+  await loadExchangeKeys(dir, maker)
+  const hash = await loadKeyedHash(join(DATA_DIR, 'secrets'), maker)
+  if (maker !== null) {
+    await write(async (tx) => {
+      // Another process may have been faster.
+      if (existsSync(path) || (await findCheckpoint(tx, 'signed')) !== null) return
+      const signer = await loadLogSigner(dir, maker, draft)
+      await putCheckpoint(tx, 'signed', emptyCheckpoint(signer))
+    })
+  }
+  // Named after the commit. If a crash prevents it, the next start does it.
+  if (!existsSync(path) && existsSync(draft)) await rename(draft, path).catch(() => undefined)
+  const log = await loadLogSigner(dir, null)
+  if (signed?.note.startsWith(`${log.key.name}\n`) === false) {
+    throw new UnusableFileError(
+      `${path} belongs to another log than the database: restore the keys of this ledger, or see DATABASE_URL`,
+    )
+  }
+  const exchange = async () => await loadExchangeKeys(dir, null)
+  // The operator may rotate these files.
+  return { dir, hash, log, exchange, signing: async () => await readKeys(dir) }
+}
