@@ -8,7 +8,7 @@ import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
 import { withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
-import { configOrExit, startRuntime, untilAborted } from './runtime/runtime.ts'
+import { configOrExit, exitOnStartError, startRuntime, untilAborted } from './runtime/runtime.ts'
 import {
   connectOutbound,
   loadRegistries,
@@ -117,7 +117,8 @@ const metricsServer = await startMetrics(config, runtime, meter, {
 })
 await app.counters.load()
 const { HOST: host, PORT: port } = config
-const server = await serve(withDemoHeader(config, app.listener), { host, port, clock, ...app })
+const listener = withDemoHeader(config, app.listener)
+const server = await serve(listener, { host, port, clock, ...app }).catch(exitOnStartError)
 log.info('listening', { host: server.address.host, port: server.address.port })
 process.stdout.write(welcome(config, server.address))
 

@@ -1,3 +1,4 @@
+import { createTimeLowWatermark } from '../../src/core/low-watermark.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { deleteExpiredAnswers } from '../../src/db/guard.ts'
 import { writeInBatches, removeOldTexts } from '../../src/db/jobs/deadlines.ts'
@@ -5,7 +6,6 @@ import { keepPartitions } from '../../src/db/partitions.ts'
 import { dropRateTokens } from '../../src/db/rate-tokens.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
-import { createTimeLowWatermark } from './low-watermark.ts'
 import type { BuilderDeps } from './run-job.ts'
 
 type TidyDeps = Pick<BuilderDeps, 'database' | 'clock' | 'signal'>

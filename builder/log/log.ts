@@ -2,7 +2,8 @@
 import type { NoteSigner } from '../../src/auth/notes.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
-import { minuteMs } from '../../src/core/time.ts'
+import { createTimeLowWatermark } from '../../src/core/low-watermark.ts'
+import { dayMs, hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { findCheckpoint, lastVersion, putCheckpoint, queuedEntries } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
@@ -10,7 +11,7 @@ import { publishCheckpoint, publishLog } from './publish.ts'
 import type { PublishLogDeps } from './publish.ts'
 import { requireEnd, restoreLog } from './restore.ts'
 import type { AskSizes } from './restore.ts'
-import { batch, sequence } from './sequence.ts'
+import { batch, lastTime, sequence } from './sequence.ts'
 
 export interface LedgerLogDeps extends PublishLogDeps {
   readonly files: PublicFiles
@@ -22,6 +23,8 @@ export interface LedgerLogDeps extends PublishLogDeps {
 
 export type LedgerLog = ReturnType<typeof createLedgerLog>
 
+/** After a longer pause, the clock is not trusted at once. */
+const maxPauseMs = 30 * dayMs
 /** Pause after a failure, which only the operator or another server can fix. */
 const restMs = minuteMs / 2
 
@@ -32,6 +35,27 @@ export function createLedgerLog(deps: LedgerLogDeps) {
   let seen: number | null | undefined
   let restUntilMs = -Infinity
   let conflicts: readonly string[] = []
+  const lowWatermark = createTimeLowWatermark(clock)
+  /** How far the trusted wall clock is ahead of the monotonic one; undefined at first. */
+  let offsetMs: number | undefined
+
+  /** A jump ahead is trusted after ten minutes. @throws Error until then */
+  async function requireSteadyClock(): Promise<void> {
+    const lowMs = lowWatermark()
+    const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()]
+    const isStart = offsetMs === undefined
+    const last = isStart ? await lastTime(database.reader, seen ?? 0) : null
+    const expectedMs =
+      last === null ? monotonicMs + (offsetMs ?? nowMs - monotonicMs) : Date.parse(last)
+    const isAhead = nowMs - expectedMs > (isStart ? maxPauseMs : hourMs)
+    if (isAhead && (lowMs === null || lowMs <= expectedMs)) {
+      throw new Error(
+        `the clock jumped from ${isoTime(expectedMs)} to ${isoTime(nowMs)}${isStart ? ', or the builder was off' : ''}; ` +
+          'nothing is logged or published until a running builder has seen it steady for ten minutes',
+      )
+    }
+    offsetMs = nowMs - monotonicMs
+  }
 
   async function grow(): Promise<boolean> {
     // The database may lose entries meanwhile, by a failover to a lagging replica.
@@ -43,6 +67,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
       await requireEnd(database, found.seen !== null, deps)
       seen = found.seen
     }
+    await requireSteadyClock()
     const before = seen
     conflicts = []
     seen = await publishLog(deps, seen)
@@ -87,6 +112,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
       await inTurn(async () => {
         if (seen === undefined) await run()
         if (seen === undefined) throw new Error('nothing is published before the job log succeeds')
+        await requireSteadyClock()
         return await lastVersion(database.reader)
       }),
     isCompared: () => seen !== undefined,

@@ -9,9 +9,11 @@ import { pathToFileURL } from 'node:url'
 import { loadExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import { loadLogSigner } from '../../src/auth/notes.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
+import { openDatabase } from '../../src/db/open.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { beginLog } from '../support/publish-log.ts'
 import { freePort } from '../support/server-process.ts'
 
 export type Signal = 'SIGKILL' | 'SIGSTOP'
@@ -43,7 +45,9 @@ export async function startCluster(
   const keysDir = join(dataDir, 'keys')
   await loadKeys({ dir: keysDir, nowMs })
   await loadExchangeKeys(keysDir, systemRandom)
-  await loadLogSigner(keysDir, systemRandom)
+  const database = await openDatabase({ url })
+  await beginLog(database, await loadLogSigner(keysDir, systemRandom))
+  await database.close()
   mkdirSync(join(dataDir, 'secrets'), { mode: 0o700 })
   writeFileSync(join(dataDir, 'secrets/hash.key'), hashSecret, { mode: 0o600 })
   const remote = join(root, 'remote.git')

@@ -43,9 +43,7 @@ test('replicas name the settings and keys that are missing, and show each other 
   const folders = { keys: join(dataDir, 'keys'), secrets: join(dataDir, 'secrets') }
   const keyless = [ledger.service(shared), ledger.builder([], shared)]
   for (const { ended } of keyless) expect(await ended).toBe(exitConfig)
-  const [service, builder] = keyless.map(({ output }) => output())
-  expect(service).toContain('keys/job-exchange.pem is missing')
-  expect(builder).toContain('keys/signing-keys.json is missing')
+  for (const { output } of keyless) expect(output()).toContain('signing-keys.json is missing')
   expect(Object.values(folders).map(existsSync)).toEqual([false, false])
 
   const cli = program.scriptOf('scripts/cli/main.ts')

@@ -181,7 +181,7 @@ describe('a fresh start with nothing configured', () => {
 
   it('exits with code 78 for a key file that other users can read', async () => {
     const dataDir = join(state, 'loose')
-    mkdirSync(join(dataDir, 'keys'), { recursive: true })
+    mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
     writeFileSync(join(dataDir, 'keys/job-exchange.pem'), '', { mode: 0o644 })
     const refused = run(program.service, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dataDir })
     expect(await refused.ended).toBe(78)

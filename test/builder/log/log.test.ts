@@ -12,7 +12,7 @@ import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { exitCodes } from '../../../scripts/cli/output.ts'
 import { loadLogSigner, noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
-import { isoTime } from '../../../src/core/time.ts'
+import { dayMs, isoTime, minuteMs } from '../../../src/core/time.ts'
 import { parseProof } from '../../../src/core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../../src/core/tlog/entry.ts'
@@ -355,6 +355,71 @@ test('a database that does not know the log of its key signs nothing until the o
   const restored = await tempDatabase()
   await logOf(restored, dir).grow()
   expect(await findCheckpoint(restored.reader, 'signed')).toMatchObject({ size: 300 })
+})
+
+/** A log whose clock is set by hand. */
+async function clockedLog(nowMs = startMs) {
+  const [database, dir] = [await ledgerDatabase(), tempFolder()]
+  const time = { nowMs, steadyMs: 0 }
+  const clock = { now: () => time.nowMs, monotonic: () => time.steadyMs }
+  const start = () => logOf(database, dir, { clock })
+  const pass = (passedMs: number) => {
+    time.nowMs += passedMs
+    time.steadyMs += passedMs
+  }
+  let queued = 0
+  const grow = async (log: ReturnType<typeof start>) => {
+    await queue(database, receipts(queued, 1))
+    queued += 1
+    return await log.grow()
+  }
+  const sizeOf = async () => (await findCheckpoint(database.reader, 'signed'))?.size
+  return { time, start, pass, grow, sizeOf, dir }
+}
+
+test('nothing is logged or published after the clock of a running builder jumped by an hour, until it was steady for ten minutes', async () => {
+  const { time, start, pass, grow, sizeOf, dir } = await clockedLog()
+  const log = start()
+  await grow(log)
+  for (const passedMs of [minuteMs, 40 * dayMs]) {
+    pass(passedMs)
+    expect(await grow(log)).toBe('grown')
+  }
+  time.nowMs += 400 * dayMs
+  const jumped = /the clock jumped from 2026-04-10T.* to 2027-05-15T/
+  await expect(grow(log)).rejects.toThrow(jumped)
+  await expect(log.lastVersion()).rejects.toThrow(jumped)
+  time.nowMs -= 400 * dayMs
+  pass(minuteMs)
+  expect(await grow(log)).toBe('grown')
+  time.nowMs += 61 * minuteMs
+  for (let minutes = 0; minutes < 10; minutes += 1) {
+    await expect(grow(log)).rejects.toThrow('the clock jumped')
+    pass(minuteMs)
+  }
+  expect(await sizeOf()).toBe(5)
+  await grow(log)
+  expect((await readLog(dir)).entries.at(-1)?.at).toBe(isoTime(time.nowMs))
+  time.nowMs -= 2 * dayMs
+  expect(await grow(log)).toBe('grown')
+})
+
+test('a start more than thirty days after the last entry logs nothing for ten minutes', async () => {
+  const { time, start, pass, grow, sizeOf } = await clockedLog()
+  await grow(start())
+  pass(29 * dayMs)
+  expect(await grow(start())).toBe('grown')
+  pass(31 * dayMs)
+  const log = start()
+  for (let minutes = 0; minutes < 10; minutes += 1) {
+    await expect(grow(log)).rejects.toThrow(', or the builder was off; nothing is logged')
+    await expect(log.lastVersion()).rejects.toThrow('the clock jumped from 2026-03-30T')
+    pass(minuteMs)
+  }
+  expect(await sizeOf()).toBe(2)
+  await grow(log)
+  expect(await sizeOf()).toBe(13)
+  expect(time.steadyMs).toBe(60 * dayMs + 10 * minuteMs)
 })
 
 test('a checkpoint that a paused builder has set back is replaced by the newest one', async () => {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/core/deps.ts'
-import { minuteMs } from '../../src/core/time.ts'
+import type { Clock } from './deps.ts'
+import { minuteMs } from './time.ts'
 
 /** A wrong clock is assumed to be corrected within this time. */
 export const clockTrustMs = 10 * minuteMs

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { clockTrustMs, createTimeLowWatermark } from '../../builder/jobs/low-watermark.ts'
+import { clockTrustMs, createTimeLowWatermark } from '../../src/core/low-watermark.ts'
 import { hourMs, minuteMs } from '../../src/core/time.ts'
 
 const startMs = Date.UTC(2026, 10, 21)
