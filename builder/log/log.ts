@@ -39,22 +39,24 @@ export function createLedgerLog(deps: LedgerLogDeps) {
   /** How far the trusted wall clock is ahead of the monotonic one; undefined at first. */
   let offsetMs: number | undefined
 
-  /** A jump ahead is trusted after ten minutes. @throws Error until then */
-  async function requireSteadyClock(): Promise<void> {
+  /** Returns the time. A jump ahead is trusted after ten minutes. @throws Error until then */
+  async function requireSteadyClock(): Promise<number> {
     const lowMs = lowWatermark()
     const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()]
     const isStart = offsetMs === undefined
-    const last = isStart ? await lastTime(database.reader, seen ?? 0) : null
+    const signed = isStart ? await findCheckpoint(database.reader, 'signed') : null
+    const last = await lastTime(database.reader, signed?.size ?? 0)
     const expectedMs =
       last === null ? monotonicMs + (offsetMs ?? nowMs - monotonicMs) : Date.parse(last)
     const isAhead = nowMs - expectedMs > (isStart ? maxPauseMs : hourMs)
     if (isAhead && (lowMs === null || lowMs <= expectedMs)) {
       throw new Error(
-        `the clock jumped from ${isoTime(expectedMs)} to ${isoTime(nowMs)}${isStart ? ', or the builder was off' : ''}; ` +
+        `the clock jumped from ${isoTime(expectedMs)} to ${isoTime(nowMs)}, or the ${isStart ? 'builder was off' : 'machine was suspended'}; ` +
           'nothing is logged or published until a running builder has seen it steady for ten minutes',
       )
     }
     offsetMs = nowMs - monotonicMs
+    return nowMs
   }
 
   async function grow(): Promise<boolean> {
@@ -71,12 +73,11 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     const before = seen
     conflicts = []
     seen = await publishLog(deps, seen)
-    if (seen !== null && (await queuedEntries(database.reader, 1)).length === 0) {
-      return seen !== before
-    }
+    if ((await queuedEntries(database.reader, 1)).length === 0) return seen !== before
     // A batch that is not full ends the run: under load the queue is never empty, and witnesses would wait.
     for (let [taken, after] = [batch, 0]; taken === batch;) {
-      const done = await database.write((tx) => sequence(tx, signer, clock.now(), after))
+      const nowMs = await requireSteadyClock()
+      const done = await database.write((tx) => sequence(tx, signer, nowMs, after))
       seen = await publishLog(deps, seen)
       conflicts = [...conflicts, ...done.conflicts]
       taken = done.taken

@@ -25,15 +25,14 @@ export const batch = 512
 
 /**
  * Logs queued rows after the number `after`. Returns their count, the last number, and the ids of rows that the log contains
- * with different content, which stay queued. The first run always signs a checkpoint.
+ * with different content, which stay queued.
  */
 export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after: number) {
   const queue = await queuedEntries(tx, batch, after)
   const taken = queue.length
   const last = queue.at(-1)?.seq ?? after
-  const signed = await findCheckpoint(tx, 'signed')
-  if (taken === 0 && signed !== null) return { taken, last, conflicts: [] }
-  const size = signed?.size ?? 0
+  if (taken === 0) return { taken, last, conflicts: [] }
+  const size = (await findCheckpoint(tx, 'signed'))?.size ?? 0
   const { entries, done, conflicts } = await entriesOf(tx, size, nowMs, queue)
   await deleteRecords(tx, 'log_queue', { seq: done.map(({ seq }) => seq) })
   const root = await append(tx, size, entries)

@@ -1,5 +1,5 @@
 /** The log of a builder on a real database, read back from the files that it publishes. */
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
@@ -362,7 +362,8 @@ async function clockedLog(nowMs = startMs) {
   const [database, dir] = [await ledgerDatabase(), tempFolder()]
   const time = { nowMs, steadyMs: 0 }
   const clock = { now: () => time.nowMs, monotonic: () => time.steadyMs }
-  const start = () => logOf(database, dir, { clock })
+  const start = (options: Partial<LedgerLogDeps> = {}) =>
+    logOf(database, dir, { clock, ...options })
   const pass = (passedMs: number) => {
     time.nowMs += passedMs
     time.steadyMs += passedMs
@@ -402,6 +403,26 @@ test('nothing is logged or published after the clock of a running builder jumped
   expect((await readLog(dir)).entries.at(-1)?.at).toBe(isoTime(time.nowMs))
   time.nowMs -= 2 * dayMs
   expect(await grow(log)).toBe('grown')
+})
+
+test('nothing is logged after a jump of the clock within a run, or before a start whose published log only a witness has seen', async () => {
+  const { time, start, grow, sizeOf, dir } = await clockedLog()
+  const jump = { to: 0 }
+  const beforeStep = () => {
+    time.nowMs += jump.to
+  }
+  const log = start({ beforeStep })
+  await grow(log)
+  const left = await sizeOf()
+  await rm(join(dir, 'log'), { recursive: true })
+  time.nowMs += 400 * dayMs
+  const askSizes = async () => await Promise.resolve([{ name: 'one.test', size: 1 }])
+  await expect(grow(start({ askSizes }))).rejects.toThrow('the clock jumped')
+  time.nowMs -= 400 * dayMs
+  const other = start({ askSizes, beforeStep })
+  jump.to = 400 * dayMs
+  await expect(grow(other)).rejects.toThrow('the clock jumped')
+  expect(await sizeOf()).toBe(left)
 })
 
 test('a start more than thirty days after the last entry logs nothing for ten minutes', async () => {
