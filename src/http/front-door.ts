@@ -121,12 +121,12 @@ export function createFrontDoor(
     const path = pathOfTarget(target)
     const isRead = method === 'GET' || method === 'HEAD'
     const document = store.get(path)
-    // Node parses a request line without a version as HTTP/0.9.
     // HTTP/1.0 has no Host; load balancers use it for health checks.
     if (req.httpVersion === '1.0' && req.headers.host === undefined) {
       req.headers.host = 'localhost'
       req.rawHeaders.push('Host', 'localhost')
     }
+    // Node parses a request line without a version as HTTP/0.9.
     if (req.httpVersionMajor !== 1) {
       return refuse(req, res, { code: 'malformed_request' }, { match: table(path), document })
     }

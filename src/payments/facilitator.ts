@@ -127,7 +127,7 @@ function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms)
 
 const refusalCodes: readonly (readonly [RegExp, SettlementRefusal['code']])[] = [
   [/nonce|already_used|canceled/i, 'authorization_already_used'],
-  [/insufficient/i, 'insufficient_funds'],
+  [/insufficient(?!.*gas)/i, 'insufficient_funds'],
   [/valid_before|valid_after|expired/i, 'payment_expired'],
   [/signature/i, 'payment_signature_invalid'],
 ]

@@ -118,6 +118,15 @@ describe('a facilitator', () => {
     },
   )
 
+  it('a facilitator that has no gas is not taken for a payer without funds', async () => {
+    const invalidReason = 'insufficient funds for gas * price + value'
+    facilitator.behave((path) =>
+      path === '/verify' ? { body: { isValid: false, invalidReason } } : undefined,
+    )
+    const answer = await buy(await sign())
+    expect([answer.status, answer.code]).toEqual([402, 'payment_refused'])
+  })
+
   it('a facilitator that names another transaction is not trusted', async () => {
     await t.paid.stop()
     const url = facilitator.url
