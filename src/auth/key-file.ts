@@ -26,12 +26,12 @@ export function missingKeyError(path: string): Error {
 
 /** Reads or creates a PKCS#8 PEM with mode 0600. @throws UnusableFileError */
 export async function loadKeyFile(path: string, random: KeyMaker): Promise<SigningKey> {
-  const stored = await readKey(path)
-  if (stored !== null) return stored
-  if (random === null) throw missingKeyError(path)
-  const key = signingKeyFromSeed(random.bytes(32))
-  await createSecretFile(path, signingKeyToPem(key))
-  return (await readKey(path)) ?? key
+  if (random !== null) {
+    await createSecretFile(path, signingKeyToPem(signingKeyFromSeed(random.bytes(32))))
+  }
+  const key = await readKey(path)
+  if (key === null) throw missingKeyError(path)
+  return key
 }
 
 async function readKey(path: string): Promise<SigningKey | null> {

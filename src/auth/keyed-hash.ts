@@ -13,12 +13,10 @@ const SECRET_BYTES = 32
 /** Reads or creates the secret, which is stored outside the database. */
 export async function loadKeyedHash(dir: string, random: KeyMaker): Promise<KeyedHash> {
   const path = join(dir, 'hash.key')
-  const stored = await readSecret(path)
-  if (stored !== null) return keyedHashOf(stored)
-  if (random === null) throw missingKeyError(path)
-  const secret = random.bytes(SECRET_BYTES)
-  await createSecretFile(path, secret)
-  return keyedHashOf((await readSecret(path)) ?? secret)
+  if (random !== null) await createSecretFile(path, random.bytes(SECRET_BYTES))
+  const secret = await readSecret(path)
+  if (secret === null) throw missingKeyError(path)
+  return keyedHashOf(secret)
 }
 
 export function keyedHashOf(secret: Uint8Array): KeyedHash {

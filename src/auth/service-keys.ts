@@ -1,5 +1,4 @@
 import { randomBytes, verify } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -7,9 +6,9 @@ import { z } from 'zod'
 import type { SigningKeys } from '../contract/schemas/service.ts'
 import { kidSchema, timeSchema } from '../core/documents.ts'
 import { isoTime } from '../core/time.ts'
-import { UnusableFileError, createFile, readIfExists, refuseLoose } from '../files/durable.ts'
+import { UnusableFileError, readIfExists, refuseLoose } from '../files/durable.ts'
 import { publicKeyObject } from './ed25519.ts'
-import { missingKeyError } from './key-file.ts'
+import { createSecretFile, missingKeyError } from './key-file.ts'
 import {
   kidOf,
   publicKeyToBase64,
@@ -57,24 +56,18 @@ export interface Keys {
   readonly publicKeys: SigningKeys
 }
 
-/** Creates missing keys; replaces no file. @throws UnusableFileError */
+/** Creates the file if it is missing. @throws UnusableFileError */
 export async function loadKeys({ dir, nowMs }: { readonly dir: string; readonly nowMs: number }) {
-  const path = join(dir, SIGNING_KEYS_FILE)
-  await mkdir(dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
-  // If two processes start at once, one creates the file and the other reads it.
-  if ((await readIfExists(path)) === null) {
-    const first: KeyFile = { active: newKey(nowMs), retired: [] }
-    await createFile(path, serialise(first), OWNER_ONLY)
-  }
+  const first: KeyFile = { active: newKey(nowMs), retired: [] }
+  await createSecretFile(join(dir, SIGNING_KEYS_FILE), serialise(first))
   return await readKeys(dir)
 }
 
 /** @throws UnusableFileError */
 export async function readKeys(dir: string): Promise<Keys> {
-  const path = join(dir, SIGNING_KEYS_FILE)
-  if ((await readIfExists(path)) === null) throw missingKeyError(path)
+  const file = await readKeyFile(join(dir, SIGNING_KEYS_FILE))
   await refuseLoose(dir, OWNER_ONLY_DIRECTORY)
-  return openKeys(await readKeyFile(path))
+  return openKeys(file)
 }
 
 /** `before` is the key that the new one replaces; it signs the new one. */
@@ -92,10 +85,11 @@ export function newKey(nowMs: number, before?: KeyFile['active']): KeyFile['acti
 }
 
 export async function readKeyFile(path: string): Promise<KeyFile> {
-  await refuseLoose(path, OWNER_ONLY)
   const bytes = await readIfExists(path)
+  if (bytes === null) throw missingKeyError(path)
+  await refuseLoose(path, OWNER_ONLY)
   try {
-    const file = keyFileSchema.parse(JSON.parse((bytes ?? '').toString()))
+    const file = keyFileSchema.parse(JSON.parse(bytes.toString()))
     assertFits(file)
     return file
   } catch (error) {
