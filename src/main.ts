@@ -3,6 +3,7 @@ import type { InstalledDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
 import { repeatEvery } from './core/concurrency.ts'
+import { findCheckpoint } from './db/log.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
@@ -103,6 +104,7 @@ const app = createApp({
   obstacles: async () => [
     ...(stopped.aborted ? ['shutting down'] : []),
     ...((await probe.canWrite()) ? [] : ['the database cannot store a write']),
+    ...((await findCheckpoint(database.reader, 'signed')) ? [] : ['the database lacks the log']),
   ],
   countView: views.count,
   actions,
@@ -114,7 +116,7 @@ const metricsServer = await startMetrics(config, runtime, meter, {
   store,
   settlementProblems: paymentWatch.problems,
   nodeVersion: process.version,
-})
+}).catch(exitOnStartError)
 await app.counters.load()
 const { HOST: host, PORT: port } = config
 const listener = withDemoHeader(config, app.listener)

@@ -9,6 +9,7 @@ import { emptyCheckpoint, loadLogSigner, logKeyFile } from '../auth/notes.ts'
 import { loadKeys, readKeys } from '../auth/service-keys.ts'
 import type { Config } from '../config.ts'
 import type { Clock, Random } from '../core/deps.ts'
+import { logPath } from '../core/tlog/paths.ts'
 import { findCheckpoint, putCheckpoint } from '../db/log.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { UnusableFileError } from '../files/durable.ts'
@@ -17,7 +18,7 @@ export type LedgerKeys = Awaited<ReturnType<typeof openLedgerKeys>>
 
 /** Creates the keys of a new ledger, unless `KEYS=required`. @throws UnusableFileError */
 export async function openLedgerKeys(
-  { DATA_DIR, KEYS }: Pick<Config, 'DATA_DIR' | 'KEYS'>,
+  { DATA_DIR, PUBLIC_DIR, KEYS }: Pick<Config, 'DATA_DIR' | 'PUBLIC_DIR' | 'KEYS'>,
   { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
   { clock, random }: { readonly clock: Pick<Clock, 'now'>; readonly random: Random },
 ) {
@@ -25,6 +26,12 @@ export async function openLedgerKeys(
   const [path, draft] = [join(dir, logKeyFile), join(dir, `${logKeyFile}.new`)]
   const signed = await findCheckpoint(reader, 'signed')
   const maker = KEYS === 'create' && signed === null && !existsSync(path) ? random : null
+  const published = join(PUBLIC_DIR, logPath('checkpoint'))
+  if (maker !== null && existsSync(published)) {
+    throw new UnusableFileError(
+      `${published} belongs to a ledger that has keys: restore its keys and database, or see DATA_DIR and PUBLIC_DIR`,
+    )
+  }
   await (maker === null ? readKeys(dir) : loadKeys({ dir, nowMs: clock.now() }))
   await loadExchangeKeys(dir, maker)
   const hash = await loadKeyedHash(join(DATA_DIR, 'secrets'), maker)
@@ -37,7 +44,8 @@ export async function openLedgerKeys(
     })
   }
   // Named after the commit. If a crash prevents it, the next start does it.
-  if (!existsSync(path) && existsSync(draft)) await rename(draft, path).catch(() => undefined)
+  if ((maker ?? signed) !== null && !existsSync(path) && existsSync(draft))
+    await rename(draft, path).catch(() => undefined)
   const log = await loadLogSigner(dir, null)
   if (signed?.note.startsWith(`${log.key.name}\n`) === false) {
     throw new UnusableFileError(

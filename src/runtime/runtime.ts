@@ -40,34 +40,39 @@ export function configOrExit(): Config {
   }
 }
 
-/** The user must change something. The messages contain the path. */
+/** The user must change something; a restart may fix other faults of the system. */
 const lastingFaults = new Set(['EACCES', 'EEXIST', 'EISDIR', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS'])
-/** Faults of the machine, which a restart may fix. */
-const passingFaults = new Set(['EADDRINUSE', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC'])
 
 /** Prints what the operator must do, for `/health` too if a builder fails. Rethrows unknown errors. */
 export function exitOnStartError(error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const reason = error instanceof Error ? reasonOf(error, code) : null
+  const reason = error instanceof Error ? reasonOf(error) : null
   if (reason === null) throw error
   process.stderr.write(`${reason}\n`)
   if (error instanceof DatabaseBrokenError) process.stderr.write(brokenAdvice)
   process.send?.({ problem: redact(withoutDirectories(reason)) })
-  const mayPass = error instanceof DatabaseUnavailableError || passingFaults.has(code)
+  const mayPass =
+    error instanceof DatabaseUnavailableError ||
+    (isSystemError(error) && !lastingFaults.has(error.code))
   return process.exit(mayPass ? 1 : exitConfig)
 }
 
-function reasonOf(error: Error, code: string): string | null {
+function reasonOf(error: Error): string | null {
   const { message } = error
   if (error instanceof ConfigError || error instanceof PaymentSettingsError)
     return `The settings are wrong:\n${message}`
   if (error instanceof UnusableFileError) return `A file cannot be used: ${message}`
   if (error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError)
     return `The database cannot be used: ${message}`
-  if (passingFaults.has(code)) return `The start failed: ${message}`
-  if (!lastingFaults.has(code)) return null
-  return `The start failed: ${message}. DATA_DIR and PUBLIC_DIR must be folders that the user of this process may write.`
+  if (!isSystemError(error)) return null
+  const advice =
+    'path' in error
+      ? 'DATA_DIR and PUBLIC_DIR must be folders that the user of this process may write.'
+      : 'HOST, PORT, METRICS_HOST and METRICS_PORT must be free addresses of this machine.'
+  return `The start failed: ${message}. ${advice}`
 }
+
+const isSystemError = (error: unknown): error is Error & { readonly code: string } =>
+  error instanceof Error && 'syscall' in error && 'code' in error
 
 const brokenAdvice = `Published documents are unaffected. Stop all processes of this ledger, then run
   agent-income-ledger admin doctor            shows what is damaged,

@@ -19,7 +19,11 @@ test('with KEYS=required a missing key is named and not made, and admin keys cre
     [join(secrets, 'hash.key')]: () => loadKeyedHash(secrets, null),
   }
   const command = (...args: string[]) =>
-    runCommand(['admin', 'keys', ...args], { DATA_DIR: folder, KEYS: 'required' })
+    runCommand(['admin', 'keys', ...args], {
+      DATA_DIR: folder,
+      PUBLIC_DIR: folder,
+      KEYS: 'required',
+    })
   for (const [path, load] of Object.entries(loads)) {
     await expect(load()).rejects.toThrow(`${path} is missing: restore or mount the folder`)
   }

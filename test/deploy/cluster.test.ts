@@ -177,7 +177,7 @@ describe('the compose file', () => {
   test('the compose file mounts the folders of keys that the program reads, which no process can write', async () => {
     const state = mkdtempSync(join(tmpdir(), 'ledger-keys-'))
     onTestFinished(() => rmSync(state, { recursive: true }))
-    await runCommand(['admin', 'keys', 'create'], { DATA_DIR: state })
+    await runCommand(['admin', 'keys', 'create'], { DATA_DIR: state, PUBLIC_DIR: state })
     const created = readdirSync(state, { withFileTypes: true })
     const folders = created.filter((entry) => entry.isDirectory()).map(({ name }) => name)
     const expected = folders.map((name) => `./state/${name}:/data/${name}:ro`)

@@ -1,6 +1,14 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -245,7 +253,47 @@ describe('a fresh start with nothing configured', () => {
       expect(refused.output()).toMatch(/^A file cannot be used: .*is missing: restore.*$/m)
     }
     expect(existsSync(join(dataDir, 'keys'))).toBe(false)
+    rmSync(dataDir, { recursive: true })
+    for (const script of [program.service, program.builder]) {
+      const refused = run(script, [], settings)
+      expect(await refused.ended).toBe(78)
+      expect(refused.output()).toContain('lost-public/log/checkpoint belongs to a ledger')
+    }
+    expect(existsSync(join(dataDir, 'keys'))).toBe(false)
   })
+
+  it('a service whose database does not know the log of its keys is not ready', async () => {
+    const dataDir = join(state, 'unknown')
+    for (const folder of ['keys', 'secrets']) {
+      cpSync(join(state, 'data', folder), join(dataDir, folder), { recursive: true })
+    }
+    const other = run(program.service, [], {
+      PORT: '0',
+      BUILDER: 'off',
+      DATA_DIR: dataDir,
+      PUBLIC_DIR: join(state, 'unknown-public'),
+    })
+    const ready = await fetch(`${await addressOf(other)}/readyz`)
+    expect(ready.status).toBe(503)
+    expect(await ready.text()).toContain('the database lacks the log')
+    await stop(other)
+  })
+
+  it.each(['HOST', 'METRICS_HOST'])(
+    'exits with code 1 and one line for a %s that this machine does not have',
+    async (name) => {
+      const refused = run(program.service, [], {
+        BUILDER: 'off',
+        PORT: '0',
+        METRICS_PORT: '0',
+        DATA_DIR: join(state, 'addresses'),
+        [name]: '203.0.113.9',
+      })
+      expect(await refused.ended).toBe(1)
+      expect(refused.output()).toMatch(/^The start failed: listen EADDRNOTAVAIL.* HOST, PORT.*$/m)
+      expect(refused.output()).not.toContain('    at ')
+    },
+  )
 
   it('exits with code 78 for signing keys that it cannot use, and names the file', async () => {
     const dataDir = join(state, 'damaged')

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
@@ -23,7 +23,10 @@ const open = async (
   database: Pick<OpenDatabase, 'reader' | 'write'>,
   KEYS: 'create' | 'required' = 'create',
 ) =>
-  await openLedgerKeys({ DATA_DIR, KEYS }, database, { clock: systemClock, random: systemRandom })
+  await openLedgerKeys({ DATA_DIR, PUBLIC_DIR: join(DATA_DIR, 'public'), KEYS }, database, {
+    clock: systemClock,
+    random: systemRandom,
+  })
 const nameIn = async ({ reader }: Pick<OpenDatabase, 'reader'>) =>
   (await findCheckpoint(reader, 'signed'))?.note.split('\n')[0]
 
@@ -35,6 +38,16 @@ test('a new ledger has all its keys, and its database knows the log', async () =
   expect(made(dir)).toEqual(files)
   expect(await nameIn(database)).toBe(log.key.name)
   expect((await open(dir, database, 'required')).log.key).toEqual(log.key)
+})
+
+test('no key is created beside the published log of a ledger whose keys and database are missing', async () => {
+  const dir = tempFolder()
+  mkdirSync(join(dir, 'public/log'), { recursive: true })
+  writeFileSync(join(dir, 'public/log/checkpoint'), '')
+  await expect(open(dir, await tempDatabase())).rejects.toThrow(
+    'public/log/checkpoint belongs to a ledger',
+  )
+  expect(made(dir)).toEqual([])
 })
 
 test.each(files)(
@@ -94,6 +107,15 @@ test('a first start that ends before or after its commit is completed by the nex
       'signing-keys.json',
     ])
   }
+})
+
+test('a key whose creation was not committed is not used by a start with KEYS=required', async () => {
+  const [dir, database] = [tempFolder(), await tempDatabase()]
+  const { reader } = database
+  const cut = { reader, write: async () => await Promise.reject(new Error('the power is cut')) }
+  await expect(open(dir, cut)).rejects.toThrow('the power is cut')
+  writeFileSync(join(dir, 'keys/log.pem.new'), '', { mode: 0o600 })
+  await expect(open(dir, database, 'required')).rejects.toThrow('log.pem is missing')
 })
 
 test('processes that start a new ledger at once have the same keys', async () => {

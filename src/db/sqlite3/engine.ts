@@ -152,7 +152,7 @@ function pathOf(url: string): string {
     /^[a-z]+:|[?#\0]/.test(path)
   ) {
     throw new DatabaseRefusedError(
-      `The URL is not a database that this program can use: ${url}. Give sqlite: and a path.`,
+      'The URL is not a database that this program can use. Give sqlite: and a path.',
     )
   }
   return resolve(path)
