@@ -7,8 +7,8 @@ import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import { queueEntries } from '../../src/db/log.ts'
-import { historyOf, insertPoll, saveRailState } from '../../src/db/polls.ts'
-import { findRecord } from '../../src/db/records.ts'
+import { historyOf } from '../../src/db/polls.ts'
+import { findRecord, insertNumbered, putRecord } from '../../src/db/records.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { pollHash, pollView } from '../documents/history.ts'
 import { UnfinishedRead } from '../rails/adapter.ts'
@@ -197,8 +197,8 @@ async function record(
       statusAfter: state.status,
       bundle,
     } as const
-    const pollId = await insertPoll(tx, poll)
-    await saveRailState(tx, toStateRow(state, pollId))
+    const pollId = await insertNumbered(tx, 'polls', poll, 'id')
+    await putRecord(tx, 'rail_state', toStateRow(state, pollId), 'rail')
     const entry = { id: bundle, subject: rail } as const
     await queueEntries(tx, [
       { ...entry, kind: 'poll', sha256: bundle, extra: { outcome: result } },

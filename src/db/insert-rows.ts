@@ -8,6 +8,9 @@ import { eachElement, engineOf, postgresTypes } from './statements.ts'
 type Value = string | number | null
 type Values = Readonly<Record<string, Value | undefined>>
 
+/** SQLite accepts 32,766 parameters. */
+const rowsPerStatement = 1024
+
 /** All records have the members of the first one. Pads to a power of two, so that few statements are prepared. */
 export async function insertRows(
   db: Db,
@@ -15,19 +18,20 @@ export async function insertRows(
   records: readonly Values[],
   onConflict = '',
 ): Promise<void> {
-  const [first] = records
-  if (first === undefined) return
   if (engineOf(db) === 'postgres') return await insertElements(db, table, records, onConflict)
-  const members = Object.keys(first)
-  const places = 2 ** Math.ceil(Math.log2(records.length))
-  const parameters: Value[] = []
-  for (let at = 0; at < places; at += 1) {
-    const record = records[at]
-    parameters.push(record === undefined ? 0 : 1)
-    for (const member of members) parameters.push(record?.[member] ?? null)
+  const members = Object.keys(records[0] ?? {})
+  for (let start = 0; start < records.length; start += rowsPerStatement) {
+    const part = records.slice(start, start + rowsPerStatement)
+    const places = 2 ** Math.ceil(Math.log2(part.length))
+    const parameters: Value[] = []
+    for (let at = 0; at < places; at += 1) {
+      const record = part[at]
+      parameters.push(record === undefined ? 0 : 1)
+      for (const member of members) parameters.push(record?.[member] ?? null)
+    }
+    const sql = statementOf(table, members.map(columnOf), places, onConflict)
+    await db.executeQuery(CompiledQuery.raw(sql, parameters))
   }
-  const sql = statementOf(table, members.map(columnOf), places, onConflict)
-  await db.executeQuery(CompiledQuery.raw(sql, parameters))
 }
 
 function statementOf(

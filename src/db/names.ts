@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 
 import { skeletonOf } from '../core/look-alike.ts'
+import { insertRows } from './insert-rows.ts'
 import { deleteRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -26,16 +27,9 @@ export async function putName(
     await deleteRecords(db, 'names', { wallet, kind })
     return
   }
-  await db
-    .insertInto('names')
-    .values({ wallet, kind, skeleton, since: now })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['wallet', 'kind'])
-        .doUpdateSet({ skeleton, since: now })
-        .where('names.skeleton', '<>', skeleton),
-    )
-    .execute()
+  const replace =
+    '(wallet, kind) do update set skeleton = excluded.skeleton, since = excluded.since where names.skeleton <> excluded.skeleton'
+  await insertRows(db, 'names', [{ wallet, kind, skeleton, since: now }], replace)
 }
 
 /** Returns wallets whose name resembles a name that another wallet used first. */

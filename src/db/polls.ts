@@ -1,7 +1,8 @@
 import type { Backfill } from '../core/backfill.ts'
 import type { JsonValue } from '../core/canonical-json.ts'
+import { insertRows } from './insert-rows.ts'
 import { fromJsonText, toJsonText } from './json.ts'
-import { insertNumbered, putRecord, selectRecords } from './records.ts'
+import { putRecord, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db, DbTransaction } from './schema.ts'
 
@@ -10,10 +11,6 @@ export type NewPoll = NewRecordOf<'polls'>
 export type StoredPoll = RecordOf<'polls'>
 
 export type StoredRailState = RecordOf<'rail_state'>
-
-export async function insertPoll(db: Db, poll: NewPoll): Promise<number> {
-  return await insertNumbered(db, 'polls', poll, 'id')
-}
 
 export interface HistoryRange {
   readonly limit?: number
@@ -49,10 +46,6 @@ export async function loadRailStates(db: Db): Promise<ReadonlyMap<string, Stored
   return new Map(rows.map((row) => [row.rail, row]))
 }
 
-export async function saveRailState(db: Db, state: NewRecordOf<'rail_state'>): Promise<void> {
-  await putRecord(db, 'rail_state', state, 'rail')
-}
-
 /** By rail. */
 export async function loadBackfills(db: Db): Promise<ReadonlyMap<string, Backfill>> {
   const rows = await selectRecords(db, 'backfills').orderBy('rail').execute()
@@ -78,9 +71,6 @@ interface FoldBucket<Json = unknown> {
   readonly hour: number
   readonly body: Json
 }
-
-/** SQLite accepts 32,766 parameters. */
-const rowsPerInsert = 1000
 
 export async function loadHourlyAggregate(
   db: Db,
@@ -118,18 +108,9 @@ export async function saveHourlyAggregate(
 ): Promise<void> {
   const cursor = toJsonText(changed.cursor)
   await putRecord(tx, 'aggregate_cursors', { rail, stream, cursor }, 'rail', 'stream')
-  for (let start = 0; start < changed.buckets.length; start += rowsPerInsert) {
-    const rows = changed.buckets
-      .slice(start, start + rowsPerInsert)
-      .map(({ hour, body }) => ({ rail, stream, hour, body: toJsonText(body) }))
-    await tx
-      .insertInto('hourly_aggregates')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .columns(['rail', 'stream', 'hour'])
-          .doUpdateSet((excluded) => ({ body: excluded.ref('excluded.body') })),
-      )
-      .execute()
-  }
+  const rows = changed.buckets.map(({ hour, body }) => {
+    return { rail, stream, hour, body: toJsonText(body) }
+  })
+  const replaceBody = '(rail, stream, hour) do update set body = excluded.body'
+  await insertRows(tx, 'hourly_aggregates', rows, replaceBody)
 }

@@ -1,6 +1,6 @@
 /** Sums that payers have paid workers, and facts about payers. */
 
-import { CompiledQuery, sql } from 'kysely'
+import { CompiledQuery } from 'kysely'
 
 import { sha256Hex } from '../auth/messages.ts'
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
@@ -19,13 +19,14 @@ import { reviewDueMs } from '../core/reputation/review.ts'
 import { saturated, applyEntry, noStanding } from '../core/reputation/standing.ts'
 import type { LedgerEntry, Standing } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
+import { insertRows } from './insert-rows.ts'
 import { toJsonText } from './json.ts'
 import { newestFirst } from './list-queries.ts'
 import type { PageBounds } from './list-queries.ts'
 import { queueEntries } from './log.ts'
 import type { QueuedEntry } from './log.ts'
 import { insertRecord, putRecord, selectRecords } from './records.ts'
-import { toRow, columnsExcept } from './rows.ts'
+import { columnsExcept } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 import { eachElement, engineOf } from './statements.ts'
@@ -89,18 +90,18 @@ export async function lookUpHistories(
   }))
 }
 
+export const addToSum =
+  '(wallet, party, quarter) do update set paid_micro_usdc = payer_sums.paid_micro_usdc + excluded.paid_micro_usdc'
+
 export async function addSums(
   db: Db,
   wallet: string,
   changes: readonly SumChange[],
 ): Promise<void> {
-  for (const { party, quarter, microUsdc } of changes) {
-    await sql`
-      insert into payer_sums (wallet, party, quarter, paid_micro_usdc, linked)
-      values (${wallet}, ${party}, ${quarter}, ${microUsdc}, 0)
-      on conflict (wallet, party, quarter) do update set paid_micro_usdc = payer_sums.paid_micro_usdc + ${microUsdc}
-    `.execute(db)
-  }
+  const sums = changes.map(({ party, quarter, microUsdc }) => {
+    return { wallet, party, quarter, paidMicroUsdc: microUsdc, linked: 0 }
+  })
+  await insertRows(db, 'payer_sums', sums, addToSum)
 }
 
 /** Append-only; every entry updates the standing of the wallet and the sums that payers have paid it. */
@@ -122,6 +123,12 @@ export async function standingOf(db: Db, walletId: string): Promise<Standing> {
   return row ?? noStanding
 }
 
+/** Keeps the wallet's first display form. */
+export const replaceStanding = `(wallet) do update set
+  solid_at_epoch = excluded.solid_at_epoch, fresh_at_epoch = excluded.fresh_at_epoch, entries = excluded.entries,
+  receipts = excluded.receipts, lifetime_micro_usdc = excluded.lifetime_micro_usdc,
+  first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
+
 /** `before`: the last entry of the receipt since its last reversal, or null. Returns the updated standing. */
 export async function appendEntries(
   db: Db,
@@ -141,13 +148,12 @@ export async function appendEntries(
     standing = applyEntry(standing, entry)
   }
   await addSums(db, wallet.id, sumChanges(before, last))
-  const row = toRow<'reputation'>({ wallet: wallet.id, display: wallet.display, ...standing })
-  const { wallet: _, display: _display, ...values } = row
-  await db
-    .insertInto('reputation')
-    .values(row)
-    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
-    .execute()
+  await insertRows(
+    db,
+    'reputation',
+    [{ wallet: wallet.id, display: wallet.display, ...standing }],
+    replaceStanding,
+  )
   return standing
 }
 
@@ -182,11 +188,8 @@ export async function grantReceipt(
   if (history === undefined) throw new Error('payer lookup has no result')
   const entry = firstEntry({ ...grant, worker }, history)
   const standing = await appendEntries(db, wallet, null, [entry])
-  await db
-    .insertInto('payers')
-    .values({ wallet: payer, party: payer, known_since: now, pays_workers: 0 })
-    .onConflict((conflict) => conflict.column('wallet').doNothing())
-    .execute()
+  const unknown = { wallet: payer, party: payer, knownSince: now, paysWorkers: 0 }
+  await insertRows(db, 'payers', [unknown], '(wallet) do nothing')
   const review = firstReview(entry)
   if (review !== null) await putRecord(db, 'reputation_reviews', review, 'receiptId')
   return { valueMicroPoints: entry.valueMicroPoints, standing }

@@ -1,26 +1,13 @@
+import { insertRows } from './insert-rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type ViewCount = RecordOf<'article_views'>
 
-/** SQLite accepts 32,766 parameters. */
-const rowsPerInsert = 5000
-
 export async function addViews(db: Db, batch: readonly ViewCount[]): Promise<void> {
-  for (let start = 0; start < batch.length; start += rowsPerInsert) {
-    const rows = batch
-      .slice(start, start + rowsPerInsert)
-      .map(({ slug, hour, views }) => ({ slug, hour, views }))
-    await db
-      .insertInto('article_views')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['slug', 'hour']).doUpdateSet((eb) => ({
-          views: eb('article_views.views', '+', eb.ref('excluded.views')),
-        })),
-      )
-      .execute()
-  }
+  const rows = batch.map(({ slug, hour, views }) => ({ slug, hour, views }))
+  const addToViews = '(slug, hour) do update set views = article_views.views + excluded.views'
+  await insertRows(db, 'article_views', rows, addToViews)
 }
 
 /** `hour` is inclusive. */

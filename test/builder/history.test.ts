@@ -5,7 +5,7 @@ import { stateOf, toStateRow, toStored } from '../../builder/world/stored-rails.
 import { entriesOf } from '../../src/core/entries.ts'
 import { unknownWorkerIncome } from '../../src/core/figures.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
-import { insertPoll } from '../../src/db/polls.ts'
+import { insertNumbered } from '../../src/db/records.ts'
 import { toRow } from '../../src/db/rows.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { figures } from '../support/figures.ts'
@@ -57,18 +57,23 @@ test('a figure that polls of an older version did not measure is unknown', async
 
   const database = await tempDatabase()
   await database.write((tx) =>
-    insertPoll(tx, {
-      rail: 'olas',
-      startedAt: isoTime(startMs),
-      durationMs: 10,
-      outcome: 'ok',
-      error: null,
-      figures: { ...toStored(state, {}), figures: older },
-      evidence: { pointers: [] },
-      rule: 'test v1',
-      bundle: null,
-      statusAfter: 'paying',
-    }),
+    insertNumbered(
+      tx,
+      'polls',
+      {
+        rail: 'olas',
+        startedAt: isoTime(startMs),
+        durationMs: 10,
+        outcome: 'ok',
+        error: null,
+        figures: { ...toStored(state, {}), figures: older },
+        evidence: { pointers: [] },
+        rule: 'test v1',
+        bundle: null,
+        statusAfter: 'paying',
+      },
+      'id',
+    ),
   )
   const { polls } = await createHistory(database.reader)()
   expect(polls.get('olas')?.map((poll) => poll.figures)).toEqual([expected])

@@ -8,12 +8,11 @@ import {
   loadHourlyAggregate,
   saveHourlyAggregate,
   historyOf,
-  insertPoll,
   loadRailStates,
   pollsAfter,
-  saveRailState,
 } from '../../src/db/polls.ts'
 import type { NewPoll, StoredRailState } from '../../src/db/polls.ts'
+import { insertNumbered, putRecord } from '../../src/db/records.ts'
 import { dropRunsBefore, finishRun, lastRuns, startRun } from '../../src/db/runs.ts'
 import { addViews, viewsSince } from '../../src/db/views.ts'
 import { tempDatabase } from './temp-database.ts'
@@ -38,11 +37,13 @@ test('polls are returned as stored, newest first, and figures that are not JSON 
   const failure = { outcome: 'failed', error: 'HTTP 500', figures: null } as const
   const failed = { ...poll, ...failure, startedAt: at(5) }
   await write(async (tx) => {
-    await insertPoll(tx, poll)
-    await insertPoll(tx, failed)
-    await insertPoll(tx, { ...poll, rail: 'poidh', startedAt: at(3) })
+    await insertNumbered(tx, 'polls', poll, 'id')
+    await insertNumbered(tx, 'polls', failed, 'id')
+    await insertNumbered(tx, 'polls', { ...poll, rail: 'poidh', startedAt: at(3) }, 'id')
   })
-  const refused = write((tx) => insertPoll(tx, { ...poll, figures: { tpv: Number.NaN } }))
+  const refused = write((tx) =>
+    insertNumbered(tx, 'polls', { ...poll, figures: { tpv: Number.NaN } }, 'id'),
+  )
   await expect(refused).rejects.toThrow(CanonicalJsonError)
   expect(await historyOf(reader, 'olas')).toEqual([
     { id: 2, ...failed },
@@ -68,7 +69,7 @@ test('a new rail state replaces the previous one, including nulls', async () => 
     lastPollId: null,
     state: dormant,
   }
-  await write((tx) => saveRailState(tx, audited))
+  await write((tx) => putRecord(tx, 'rail_state', audited, 'rail'))
   expect(await loadRailStates(reader)).toEqual(new Map([['olas', audited]]))
   const polled: StoredRailState = {
     rail: 'olas',
@@ -76,13 +77,13 @@ test('a new rail state replaces the previous one, including nulls', async () => 
     state: { ...dormant, status: 'paying', lastError: 'HTTP 500', consecutiveFailures: 2 },
   }
   await write(async (tx) => {
-    await insertPoll(tx, poll)
-    await saveRailState(tx, polled)
+    await insertNumbered(tx, 'polls', poll, 'id')
+    await putRecord(tx, 'rail_state', polled, 'rail')
   })
   expect(await loadRailStates(reader)).toEqual(new Map([['olas', polled]]))
-  await write((tx) => saveRailState(tx, audited))
+  await write((tx) => putRecord(tx, 'rail_state', audited, 'rail'))
   expect((await loadRailStates(reader)).get('olas')).toEqual(audited)
-  const orphan = write((tx) => saveRailState(tx, { ...polled, lastPollId: 99 }))
+  const orphan = write((tx) => putRecord(tx, 'rail_state', { ...polled, lastPollId: 99 }, 'rail'))
   await expect(orphan).rejects.toThrow(/foreign key/i)
 })
 

@@ -24,9 +24,8 @@ import {
   setSubscription,
 } from '../../src/db/partners.ts'
 import type { PartnerRecord } from '../../src/db/partners.ts'
-import { insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
-import { insertRecord } from '../../src/db/records.ts'
+import { insertNumbered, insertRecord, putRecord } from '../../src/db/records.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import type { Database } from '../../src/db/schema.ts'
@@ -136,21 +135,31 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
       if (authored === undefined) throw new Error(`no rail ${rail}`)
       const read30d = figures({ tpv30dMicroUsdc: 1_000_000 * n })
       const measurement = { figures: read30d, removed30d: {}, notes: [] }
-      const pollId = await insertPoll(tx, {
-        rail,
-        startedAt: isoTime(nowMs),
-        durationMs: n,
-        outcome: 'ok',
-        error: null,
-        figures: toStored(measurement, {}),
-        evidence: { pointers: [] },
-        rule: 'test v1',
-        bundle: null,
-        statusAfter: 'paying',
-      })
+      const pollId = await insertNumbered(
+        tx,
+        'polls',
+        {
+          rail,
+          startedAt: isoTime(nowMs),
+          durationMs: n,
+          outcome: 'ok',
+          error: null,
+          figures: toStored(measurement, {}),
+          evidence: { pointers: [] },
+          rule: 'test v1',
+          bundle: null,
+          statusAfter: 'paying',
+        },
+        'id',
+      )
       const state = { ...stateOf(authored, undefined), ...measurement, status: 'paying' } as const
       const read = { figuresSource: 'poll', figuresAsOfMs: nowMs, lastGoodPollAtMs: nowMs } as const
-      await saveRailState(tx, toStateRow({ ...state, ...read, lastPollAtMs: nowMs }, pollId))
+      await putRecord(
+        tx,
+        'rail_state',
+        toStateRow({ ...state, ...read, lastPollAtMs: nowMs }, pollId),
+        'rail',
+      )
     },
     event: (tx, n, nowMs) =>
       appendEvent(tx, {

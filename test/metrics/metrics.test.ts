@@ -9,7 +9,7 @@ import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import { BusyError } from '../../src/db/errors.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { saveRailState } from '../../src/db/polls.ts'
+import { putRecord } from '../../src/db/records.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import { metricSpecs } from '../../src/metrics/catalogue.ts'
 import { createWriteObserver } from '../../src/metrics/database.ts'
@@ -107,15 +107,20 @@ async function get(path: string, times = 1): Promise<void> {
 async function everythingHappens(): Promise<void> {
   await get('/api/v1/rails')
   await database.write(async (tx) => {
-    await saveRailState(tx, {
-      rail: 'x402',
-      lastPollId: null,
-      state: {
-        ...stateFromAudit({ rail: 'x402', status: 'paying', asOfMs: 0, figures: {} }),
-        lastGoodPollAtMs: Date.parse('2026-11-21T05:00:00.000Z'),
-        consecutiveFailures: 3,
+    await putRecord(
+      tx,
+      'rail_state',
+      {
+        rail: 'x402',
+        lastPollId: null,
+        state: {
+          ...stateFromAudit({ rail: 'x402', status: 'paying', asOfMs: 0, figures: {} }),
+          lastGoodPollAtMs: Date.parse('2026-11-21T05:00:00.000Z'),
+          consecutiveFailures: 3,
+        },
       },
-    })
+      'rail',
+    )
     const finishedAt = '2026-11-21T04:00:00.000Z'
     const run = await startRun(tx, 'poll', '2026-11-21T03:59:00.000Z')
     await finishRun(tx, run, { finishedAt, outcome: 'ok', detail: null })

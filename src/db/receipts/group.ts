@@ -9,7 +9,7 @@ import type { AnswerRows } from '../guard.ts'
 import { insertRows, insertWholeRows } from '../insert-rows.ts'
 import { queueEntries } from '../log.ts'
 import type { QueuedEntry } from '../log.ts'
-import { lookUpHistories } from '../reputation.ts'
+import { addToSum, lookUpHistories, replaceStanding } from '../reputation.ts'
 import type { HistoryLookup } from '../reputation.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -85,15 +85,6 @@ export interface GroupRows extends AnswerRows {
   readonly payers: readonly RecordOf<'payers'>[]
   readonly reviews: readonly RecordOf<'reputation_reviews'>[]
 }
-
-/** As in `appendEntries`, keeps the wallet's first display form. */
-const replaceStanding = `(wallet) do update set
-  solid_at_epoch = excluded.solid_at_epoch, fresh_at_epoch = excluded.fresh_at_epoch, entries = excluded.entries,
-  receipts = excluded.receipts, lifetime_micro_usdc = excluded.lifetime_micro_usdc,
-  first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
-
-const addToSum =
-  '(wallet, party, quarter) do update set paid_micro_usdc = payer_sums.paid_micro_usdc + excluded.paid_micro_usdc'
 
 export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'receipts', rows.receipts)
