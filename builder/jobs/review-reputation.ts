@@ -10,7 +10,8 @@ import { checkDays } from '../../src/core/reputation/formula.ts'
 import { findLinks, reviewWindowMs } from '../../src/core/reputation/review.ts'
 import { isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
-import { applyReview, dueReviewDays, postponeReview, reviewsOfDay } from '../../src/db/reviews.ts'
+import { updateRecord } from '../../src/db/records.ts'
+import { applyReview, dueReviewDays, reviewsOfDay } from '../../src/db/reviews.ts'
 import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.ts'
 import { hadUsdc, readTransfersBetween } from '../chain/payer-reads.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
@@ -90,7 +91,11 @@ async function reviewOnChain(
       if (batch.length > 1) queue.push(...batchesOf(batch, Math.ceil(batch.length / 2)))
       else if (review !== undefined && review.postponed < maxPostponed) {
         const midnightMs = (Math.floor(deps.clock.now() / dayMs) + 1) * dayMs
-        await deps.database.write((tx) => postponeReview(tx, review, midnightMs))
+        const { receiptId } = review
+        const changes = { dueAt: isoTime(midnightMs), postponed: review.postponed + 1 }
+        await deps.database.write((tx) =>
+          updateRecord(tx, 'reputation_reviews', { receiptId }, changes),
+        )
       } else {
         const why = `payer or worker has more transfers on ${chain} than the ledger reads`
         await writeUnread(deps, day, batch, why, report)

@@ -1,13 +1,9 @@
 /** Publishes evidence next to the sets. Its documents never change, so only new ones are written. */
 import { immutable } from '../../src/core/documents.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
-import {
-  deleteEvidence,
-  evidenceAfter,
-  expiredEvidence,
-  findEvidence,
-} from '../../src/db/evidence.ts'
+import { evidenceAfter, expiredEvidence, findEvidence } from '../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { deleteRecords } from '../../src/db/records.ts'
 import type { PublicFiles } from './store/store.ts'
 
 const prefix = 'evidence/'
@@ -38,7 +34,10 @@ export async function removeExpiredEvidence(
 ): Promise<void> {
   const expired = await expiredEvidence(reader, now)
   for (const sha256 of expired) await files.remove(keyOf(sha256))
-  if (expired.length > 0) await write(async (tx) => await deleteEvidence(tx, expired))
+  if (expired.length === 0) return
+  await write(async (tx) => {
+    for (const sha256 of expired) await deleteRecords(tx, 'evidence', { sha256 })
+  })
 }
 
 function keyOf(sha256: string): string {

@@ -3,7 +3,8 @@ import type { ListedPlatform, Platform } from '../../src/contract/schemas/platfo
 import { skill } from '../../src/contract/schemas/skill.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
 import { listProposals } from '../../src/db/feedback.ts'
-import { findLogged, revokedKey } from '../../src/db/log.ts'
+import { revokedKey } from '../../src/db/log.ts'
+import { findRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
 
 /** Maximum number of accepted proposals: the taxonomy contains at most 5,000 skills. */
@@ -31,7 +32,8 @@ export async function gatherPlatforms(
     platforms.map(async (one) => {
       const { platform: owner, public_key, revoked_at } = one
       if (revoked_at === undefined) return one
-      const logged = await findLogged(db, 'key', revokedKey({ owner, public_key }, revoked_at).id)
+      const entryId = revokedKey({ owner, public_key }, revoked_at).id
+      const logged = await findRecord(db, 'log_entries', { kind: 'key', entryId })
       return logged === null ? one : { ...one, revoked_index: logged.position }
     }),
   )

@@ -9,11 +9,10 @@ import {
   insertSubscription,
   restartSubscription,
   subscriptionsOf,
-  challengePayload,
   challengeType,
   enqueueDelivery,
-  findPending,
-  testPayload,
+  payloadOf,
+  pendingOf,
 } from '../db/alerts.ts'
 import type { SubscriptionRecord, NewDelivery } from '../db/alerts.ts'
 import { lastEventSeq } from '../db/events.ts'
@@ -82,7 +81,9 @@ export async function unsubscribe(
 
 function challengeDelivery({ random }: ActionDeps, id: string, createdAt: string): NewDelivery {
   const deliveryId = newId(random, 'msg')
-  const payload = challengePayload(id, deliveryId, createdAt)
+  // The challenge is the id of the delivery, which the endpoint repeats.
+  const data = { subscription_id: id, challenge: deliveryId }
+  const payload = payloadOf(challengeType, createdAt, data)
   const about = { id: deliveryId, subscriptionId: id, type: challengeType, payload }
   return { ...about, eventSeq: null, createdAt, nextAttemptAt: createdAt }
 }
@@ -101,7 +102,8 @@ export async function enableSubscription(
   return await commitPartnerWrite(deps, { ...write, action: 'enableAlerts' }, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'active') throw new ApiError('conflict', 'The subscription is active')
-    const earlier = await findPending(tx, id, challengeType)
+    const waiting = { ...pendingOf(id), type: challengeType }
+    const earlier = await findRecord(tx, 'alert_deliveries', waiting)
     if (earlier?.attempts === 0) throw new ApiError('conflict', 'A challenge is under way')
     if (earlier !== null) await deleteRecords(tx, 'alert_deliveries', { id: earlier.id })
     const afterSeq = found.status === 'pending' ? found.afterSeq : await lastEventSeq(tx)
@@ -133,14 +135,15 @@ export async function testSubscription(
   return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'disabled') throw new ApiError('conflict', 'The subscription is disabled')
-    if ((await findPending(tx, id, 'test')) !== null)
+    const earlier = { ...pendingOf(id), type: 'test' }
+    if ((await findRecord(tx, 'alert_deliveries', earlier)) !== null)
       throw new ApiError('conflict', 'An earlier test is pending')
     await enqueueDelivery(tx, {
       id: deliveryId,
       subscriptionId: id,
       eventSeq: null,
       type: 'test',
-      payload: testPayload(id, createdAt),
+      payload: payloadOf('test', createdAt, { subscription_id: id }),
       createdAt,
       nextAttemptAt: found.status === 'active' ? createdAt : null,
     })

@@ -2,9 +2,9 @@ import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import { present } from '../core/entries.ts'
 import type { EventRecord } from './events.ts'
-import { insertRecord, selectRecords, updateRecord, findRecord } from './records.ts'
+import { insertRows } from './insert-rows.ts'
+import { insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
-import { toRow } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type SubscriptionRecord = RecordOf<'alert_subscriptions'>
@@ -103,38 +103,15 @@ export interface AttemptOutcome {
   readonly at: string
 }
 
-/** Returns false if the subscription already has a delivery of the event. */
-export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<boolean> {
-  const inserted = await db
-    .insertInto('alert_deliveries')
-    .values(
-      toRow<'alert_deliveries'>({
-        ...delivery,
-        status: 'pending',
-        attempts: 0,
-        leaseVersion: 0,
-      }),
-    )
-    .onConflict((conflict) =>
-      conflict
-        .columns(['subscription_id', 'event_seq'])
-        .where('event_seq', 'is not', null)
-        .doNothing(),
-    )
-    .executeTakeFirst()
-  return inserted.numInsertedOrUpdatedRows === 1n
+/** Does nothing if the subscription already has a delivery of the event. */
+export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<void> {
+  const record = { ...delivery, status: 'pending', attempts: 0, leaseVersion: 0 }
+  const once = '(subscription_id, event_seq) where event_seq is not null do nothing'
+  await insertRows(db, 'alert_deliveries', [record], once)
 }
 
 export const pendingOf = (subscriptionId: string) =>
   ({ subscriptionId, status: 'pending' }) as const
-
-export async function findPending(
-  db: Db,
-  subscriptionId: string,
-  type: string,
-): Promise<Pick<WebhookDelivery, 'id' | 'attempts'> | null> {
-  return await findRecord(db, 'alert_deliveries', { ...pendingOf(subscriptionId), type })
-}
 
 export async function deliveriesOf(
   db: Db,
@@ -242,22 +219,8 @@ export function alertPayload(event: AlertEvent): string {
   return payloadOf(event.kind, event.created_at, { ...event, data: { truncated: true } })
 }
 
-export function testPayload(subscriptionId: string, createdAt: string): string {
-  return payloadOf('test', createdAt, { subscription_id: subscriptionId })
-}
-
 export const challengeType = 'endpoint.challenge'
 
-/** The challenge is the id of the delivery, which the endpoint repeats. */
-export function challengePayload(
-  subscriptionId: string,
-  deliveryId: string,
-  createdAt: string,
-): string {
-  const data = { subscription_id: subscriptionId, challenge: deliveryId }
-  return payloadOf(challengeType, createdAt, data)
-}
-
-function payloadOf(type: string, timestamp: string, data: object): string {
+export function payloadOf(type: string, timestamp: string, data: object): string {
   return JSON.stringify({ type, timestamp, data })
 }

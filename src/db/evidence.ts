@@ -37,13 +37,8 @@ export async function evidenceAfter(db: Db, seq: number) {
   return await later.orderBy('seq').execute()
 }
 
-/** Returns the SHA-256 of each deleted document. */
+/** Returns the SHA-256 of each. */
 export async function expiredEvidence(db: Db, now: string): Promise<readonly string[]> {
   const expired = db.selectFrom('evidence').select('sha256').where('kept_until', '<', now)
   return (await expired.execute()).map(({ sha256 }) => sha256)
-}
-
-export async function deleteEvidence(db: Db, sha256s: readonly string[]): Promise<void> {
-  for (const sha256 of sha256s)
-    await db.deleteFrom('evidence').where('sha256', '=', sha256).execute()
 }

@@ -97,28 +97,20 @@ export async function putCheckpoint(
 
 export type LoggedEntry = RecordOf<'log_entries'>
 
-export async function findLogged(
-  db: Db,
-  kind: LogEntryKind,
-  id: string,
-): Promise<LoggedEntry | null> {
-  return await findRecord(db, 'log_entries', { kind, entryId: id })
-}
-
 /** Null while readers cannot see the entry. */
 export async function findPublished(
   db: Db,
   kind: LogEntryKind,
   id: string,
 ): Promise<LoggedEntry | null> {
-  const found = await findLogged(db, kind, id)
+  const found = await findRecord(db, 'log_entries', { kind, entryId: id })
   const size = (await findCheckpoint(db, 'published'))?.size ?? 0
   return found !== null && found.position < size ? found : null
 }
 
 /** A proof with the published checkpoint, or the witnessed one if it has the entry; null while readers cannot see the entry. */
 export async function proofOf(db: Db, kind: LogEntryKind, id: string): Promise<string | null> {
-  const found = await findLogged(db, kind, id)
+  const found = await findRecord(db, 'log_entries', { kind, entryId: id })
   if (found === null) return null
   const witnessed = await findCheckpoint(db, 'witnessed')
   const published = await findCheckpoint(db, 'published')

@@ -113,15 +113,6 @@ export async function applyReview(
   return added.length === 0 ? null : 'adjusted'
 }
 
-export async function postponeReview(
-  db: Db,
-  { receiptId, postponed }: Pick<DueReview, 'receiptId' | 'postponed'>,
-  untilMs: number,
-): Promise<void> {
-  const changes = { dueAt: isoTime(untilMs), postponed: postponed + 1 }
-  await updateRecord(db, 'reputation_reviews', { receiptId }, changes)
-}
-
 /** True if the party has also paid enough other workers with platform receipts. */
 async function paysStrangers(db: Db, party: string, worker: string): Promise<boolean> {
   const { rows } = await sql<{ workers: number; paid: number | null }>`

@@ -8,6 +8,7 @@ import { isErrno } from '../core/errno.ts'
 import { DatabaseBrokenError, BusyError, DiskFullError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { loadRailStates } from '../db/polls.ts'
+import { countRows, selectRecords } from '../db/records.ts'
 import { jobNames, lastSuccesses } from '../db/runs.ts'
 import type { Database } from '../db/schema.ts'
 import type { WriteObserver } from '../db/writer.ts'
@@ -87,13 +88,9 @@ export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<
   for (const [state, rows] of await paymentStates(reader)) {
     meter.gauge('ledger_payments', { state }).value = rows
   }
-  const pending = await reader
-    .selectFrom('alert_deliveries')
-    .select(({ fn }) => fn.countAll<number>().as('rows'))
-    .where('status', '=', 'pending')
-    .where('next_attempt_at', 'is not', null)
-    .executeTakeFirst()
-  meter.gauge('ledger_webhooks_pending', {}).value = pending?.rows ?? 0
+  const pending = selectRecords(reader, 'alert_deliveries', { status: 'pending' })
+  const waiting = await countRows(pending.where('next_attempt_at', 'is not', null))
+  meter.gauge('ledger_webhooks_pending', {}).value = waiting
 }
 
 /** Keeps the later of two sources. */

@@ -163,7 +163,8 @@ export async function transitionJob(
   const changed = { ...changes, status: statusAfter, updatedAt: createdAt }
   if (!(await updateRecord(db, 'jobs', { id, status }, changed))) return false
   if (statusAfter === 'cancelled' || statusAfter === 'expired') {
-    await closeBids(db, id, 'lapsed', createdAt)
+    const bids = { jobId: id, status: 'open' } as const
+    await updateRecord(db, 'job_bids', bids, { status: 'lapsed', updatedAt: createdAt })
   }
   await insertRecord(db, 'job_transitions', { ...transition, jobId: id })
   return true
@@ -205,23 +206,13 @@ export async function awardBid(
   bidId: string,
   now: string,
 ): Promise<boolean> {
-  const isAwarded = await updateRecord(
-    db,
-    'job_bids',
-    { id: bidId, jobId, status: 'open' },
-    { status: 'awarded', updatedAt: now },
-  )
-  if (isAwarded) await closeBids(db, jobId, 'rejected', now)
+  const open = { jobId, status: 'open' } as const
+  const awarded = { status: 'awarded', updatedAt: now } as const
+  const isAwarded = await updateRecord(db, 'job_bids', { ...open, id: bidId }, awarded)
+  if (isAwarded) {
+    await updateRecord(db, 'job_bids', open, { status: 'rejected', updatedAt: now })
+  }
   return isAwarded
-}
-
-export async function closeBids(
-  db: Db,
-  jobId: string,
-  status: 'rejected' | 'lapsed',
-  updatedAt: string,
-): Promise<void> {
-  await updateRecord(db, 'job_bids', { jobId, status: 'open' }, { status, updatedAt })
 }
 
 /** Oldest first. */
