@@ -14,7 +14,6 @@ import type { ApplicationRecord } from '../db/feedback.ts'
 import { insertRecord, selectRecords, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
-import type { ForwardResult } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
 import { priorAnswer, requireFresh } from './idempotency.ts'
@@ -78,10 +77,11 @@ async function attemptOnce(
     write.request.chargeOutbound()
     const attempt = await begin(deps, write, worker)
     if (!attempt.isNew) return { attempt, end: interrupted }
-    return {
-      attempt,
-      end: await forward(deps, block, { id: attempt.id, body: write.body, worker }),
-    }
+    const { message, fields = {} } = write.body
+    const values = { applicationId: attempt.id, workerWallet: worker, message, fields }
+    const userAgent = outboundUserAgent(deps.site.url)
+    const end = await forwardApplication(deps.outbound.send, block, values, userAgent)
+    return { attempt, end }
   }
   return await deps.outboundLimits.rail
     .run(work, write.request.network)
@@ -194,26 +194,6 @@ function requireSameRequest(earlier: ApplicationRecord, { proof, request }: Part
   if (earlier.requestSha256 === request.requestSha256) return
   const isSameMessage = earlier.messageSha256 === proof.messageSha256
   throw new ApiError(isSameMessage ? 'signature_reused' : 'idempotency_key_reused')
-}
-
-async function forward(
-  deps: ActionDeps,
-  block: ApplyBlock,
-  application: { readonly id: string; readonly body: ApplyBody; readonly worker: string },
-): Promise<ForwardResult> {
-  const { message, fields = {} } = application.body
-  const values = {
-    applicationId: application.id,
-    workerWallet: application.worker,
-    message,
-    fields,
-  }
-  return await forwardApplication(
-    deps.outbound.send,
-    block,
-    values,
-    outboundUserAgent(deps.site.url),
-  )
 }
 
 function viewOf(

@@ -8,7 +8,6 @@ import type {
   EmailClaimBody,
   EmailCodeBody,
 } from '../contract/schemas/claim.ts'
-import type { Random } from '../core/deps.ts'
 import { entriesOf } from '../core/entries.ts'
 import { emailQuotas, keptRows } from '../core/limits.ts'
 import { redact } from '../core/redact.ts'
@@ -101,7 +100,9 @@ async function sendClaimCode(
     rangeHash: range === null ? null : deps.keys.hash('email-fingerprint', range),
   }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
-  const code = newCode(deps.random)
+  // 40 bits, so that the limits of networks also limit guesses.
+  const symbols = Array.from(deps.random.bytes(8), (byte) => codeCharacters[byte % 32])
+  const code = symbols.join('')
   const isClaimed = await deps.outboundLimits.mail.run(async () => {
     request.chargeOutbound()
     const hasClaim = await deps.database.write(async (tx) => {
@@ -266,11 +267,6 @@ function codeHashOf(deps: Pick<ActionDeps, 'keys'>, emailHash: string, code: str
 
 /** Without I, L, O and U, which are mistaken for others. */
 const codeCharacters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-
-/** 40 bits, so that the limits of networks also limit guesses. */
-function newCode(random: Pick<Random, 'bytes'>): string {
-  return Array.from(random.bytes(8), (byte) => codeCharacters[byte % 32]).join('')
-}
 
 /** Stores a claim in place of `before`, and returns its answer. The name of an e-mail claim is never published. */
 async function recordClaim(

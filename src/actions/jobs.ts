@@ -1,12 +1,6 @@
 import { bodySha256, messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
-import type {
-  BidBody,
-  JobBody,
-  DeliverBody,
-  JobAccepted,
-  JobDelivery,
-} from '../contract/schemas/job.ts'
+import type { BidBody, JobBody, DeliverBody, JobDelivery } from '../contract/schemas/job.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { decide, noPaymentReason, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
@@ -23,7 +17,7 @@ import { receiptUrl } from '../db/receipts/receipts.ts'
 import { insertRecord, findRecord } from '../db/records.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
 import type { RecordOf } from '../db/rows.ts'
-import type { DbTransaction, Db } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
@@ -241,34 +235,26 @@ export async function acceptJob(
   write: JobWrite<unknown>,
 ): Promise<OutcomeOf<'acceptJob'>> {
   const { nowMs } = write.request
-  return await commitPartnerWrite(deps, { ...write, action: 'acceptJob' }, async (tx) => ({
-    status: 200,
-    body: await accepted(deps, tx, { jobId, actor: write.proof.wallet.id, nowMs }),
-  }))
-}
-
-async function accepted(
-  deps: Pick<ActionDeps, 'keys' | 'site'>,
-  tx: DbTransaction,
-  acceptance: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
-): Promise<JobAccepted> {
   const siteUrl = deps.site.url
-  const { jobId, actor, nowMs } = acceptance
-  const standing = await loadJobContext(tx, jobId, actor)
-  requireTransition(standing, 'accept', nowMs)
-  const { active: key } = deps.keys.exchange()
-  const by = { role: 'poster', actor } as const
-  const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
-  const job = await findJob(tx, jobId)
-  if (receipt === null || job === null) throw new ApiError('conflict', 'The job has changed')
-  return {
-    job: jobView(job, { siteUrl, nowMs }),
-    receipt_id: receipt.id,
-    receipt_url: receiptUrl(siteUrl, receipt.id),
-    rep_delta: await earnedBy(tx, receipt.id),
-    rep_reason: noPaymentReason,
-    new_rep_score: scoreAt(await standingOf(tx, receipt.toWallet), nowMs),
-  }
+  const actor = write.proof.wallet.id
+  return await commitPartnerWrite(deps, { ...write, action: 'acceptJob' }, async (tx) => {
+    const standing = await loadJobContext(tx, jobId, actor)
+    requireTransition(standing, 'accept', nowMs)
+    const { active: key } = deps.keys.exchange()
+    const by = { role: 'poster', actor } as const
+    const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
+    const job = await findJob(tx, jobId)
+    if (receipt === null || job === null) throw new ApiError('conflict', 'The job has changed')
+    const answer = {
+      job: jobView(job, { siteUrl, nowMs }),
+      receipt_id: receipt.id,
+      receipt_url: receiptUrl(siteUrl, receipt.id),
+      rep_delta: await earnedBy(tx, receipt.id),
+      rep_reason: noPaymentReason,
+      new_rep_score: scoreAt(await standingOf(tx, receipt.toWallet), nowMs),
+    }
+    return { status: 200, body: answer }
+  })
 }
 
 export interface JobWrite<Body> extends PartnerWrite {

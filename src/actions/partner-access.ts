@@ -52,10 +52,6 @@ export function tierOf(
   return found
 }
 
-export function tierCovers({ covers }: Pick<Tier, 'covers'>, read: PremiumRead): boolean {
-  return covers.includes(read)
-}
-
 export async function walletTerms(
   deps: Pick<ActionDeps, 'clock' | 'database' | 'reference'>,
   walletId: string,

@@ -4,7 +4,7 @@ import { NO_RECEIVER, paymentOff, paymentRequired } from '../payments/challenge.
 import type { PaymentOffer } from '../payments/challenge.ts'
 import type { Payments } from '../payments/settler.ts'
 import type { ActionDeps } from './deps.ts'
-import { requirePartner, tierCovers, tierOf } from './partner-access.ts'
+import { requirePartner, tierOf } from './partner-access.ts'
 import type { BearerProof, PremiumRead } from './partner-access.ts'
 
 /** Returns null if the tier includes the read, else the reason. @throws ApiError 403 for wallets without a partner */
@@ -16,7 +16,7 @@ export async function notCovered(
 ): Promise<string | null> {
   const partner = await requirePartner(deps.database.reader, proof, { use: 'read', nowMs })
   const tier = tierOf(deps.reference(), partner)
-  return tierCovers(tier, premium) ? null : `The tier ${tier.tier} does not include ${premium}`
+  return tier.covers.includes(premium) ? null : `The tier ${tier.tier} does not include ${premium}`
 }
 
 export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {

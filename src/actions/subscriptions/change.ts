@@ -44,7 +44,9 @@ export async function changeSubscription(
   if (prior !== null) return prior
   if (!proof.timely) throw expired(proof.timestampMs, nowMs)
   const partner = await requirePartner(deps.database.reader, proof, { use: 'own', nowMs })
-  if (tier === 'free') return await changeToFree(deps, write)
+  if (tier === 'free') {
+    return await changeWithoutMoney(deps, { ...write, action: SUBSCRIPTION_ACTION }, 'free')
+  }
   const authorization = write.payment === null ? null : authorizationOf(write.payment)
   const known = authorization === null ? null : await paymentOf(deps, authorization)
   const ownDetail = known === null ? null : detailFor(known, partner.handle, tier)
@@ -180,13 +182,6 @@ export async function cancelOwnSubscription(
 }
 
 /** Paid time remains usable until its end. */
-export async function changeToFree(
-  deps: ActionDeps,
-  write: PartnerWrite,
-): Promise<OutcomeOf<'changeSubscription'>> {
-  return await changeWithoutMoney(deps, { ...write, action: SUBSCRIPTION_ACTION }, 'free')
-}
-
 async function changeWithoutMoney(
   deps: ActionDeps,
   write: PartnerWrite & { readonly action: string },

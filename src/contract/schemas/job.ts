@@ -140,7 +140,6 @@ export const jobAccepted = model('JobAccepted', {
   rep_reason: text(200),
   new_rep_score: z.number().min(0),
 })
-export type JobAccepted = z.infer<typeof jobAccepted>
 
 export const jobBody = bodyModel('JobPosting', {
   title: lineInput(160).describe('One line, at most 160 characters.'),
