@@ -35,10 +35,6 @@ export interface RenderCache {
   >
 }
 
-export function emptyRenderCache(): RenderCache {
-  return { revisions: new Map(), bodies: new WeakMap() }
-}
-
 interface Options {
   readonly rendered: RenderCache
   readonly signer: Signer

@@ -24,7 +24,7 @@ import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
 import { describeSet, readPastSet } from './past-set.ts'
 import type { PastMemory, ReadSet } from './past-set.ts'
-import { draftPlan, emptyRenderCache } from './plan.ts'
+import { draftPlan } from './plan.ts'
 import type { RenderCache } from './plan.ts'
 import type { Put, SetStore } from './store/store.ts'
 
@@ -44,7 +44,8 @@ export interface PublishMemory {
 
 export function emptyMemory(): PublishMemory {
   const past = { checked: new Map(), last: null, stored: null }
-  return { rendered: emptyRenderCache(), past, assets: new Map() }
+  const rendered = { revisions: new Map(), bodies: new WeakMap() }
+  return { rendered, past, assets: new Map() }
 }
 
 export interface PublishOptions {

@@ -8,7 +8,7 @@ import { para } from '../../src/pages/blocks.ts'
 import { ageText, amountText, count, day, notJudged, pill } from '../../src/pages/figures.ts'
 import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { cell, column, fixedColumn, table, timeCell, timeColumn } from '../../src/pages/table.ts'
+import { cell, column, fixedColumn, table, timeCell } from '../../src/pages/table.ts'
 import type { LedgerEvent, RailRecord, World } from '../world/world.ts'
 
 /** The data of an event `rail_transition`. */
@@ -66,7 +66,7 @@ export function statusTimeline(
     caption:
       'Status changes with the figures that caused them. A failed poll never changes the status.',
     columns: [
-      timeColumn('Since', ({ atMs }) => atMs),
+      column('Since', ({ atMs }) => timeCell(atMs)),
       // The current status is sorted after every time.
       column('Until', ({ untilMs }) =>
         untilMs === null ? cell('now', Number.MAX_SAFE_INTEGER) : timeCell(untilMs),

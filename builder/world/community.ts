@@ -34,7 +34,8 @@ export async function gatherCommunity(
   const page = { limit: firstPage + 1, before: null }
   const newest = await newestEntryAt(reader)
   const newestMs = newest === null ? null : Date.parse(newest)
-  const asOfMs = scoredAt(newestMs, nowMs)
+  // The newest entry or the start of the day (UTC), so that decay alone does not change documents all the time.
+  const asOfMs = Math.max(newestMs ?? 0, Math.floor(nowMs / dayMs) * dayMs)
   const [workers, workersTotal, receipts, totals, standings, archived, partners, partnersTotal] =
     await Promise.all([
       workerRows().read(reader, page),
@@ -70,11 +71,6 @@ export async function gatherCommunity(
     })),
     partnersTotal,
   }
-}
-
-/** The newest entry or the start of the day (UTC), so that decay alone does not change documents all the time. */
-function scoredAt(newestMs: number | null, nowMs: number): number {
-  return Math.max(newestMs ?? 0, Math.floor(nowMs / dayMs) * dayMs)
 }
 
 function ranked(standings: readonly RankedStanding[], atMs: number): LeaderboardEntry[] {

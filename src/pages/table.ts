@@ -79,16 +79,12 @@ function numberColumn(show: (value: number | null) => HtmlAndMarkdown) {
 export const amountColumn = numberColumn(amount)
 export const countColumn = numberColumn(count)
 
-export function timeColumn<Row>(label: string, at: (row: Row) => TimeValue | null, none?: string) {
-  return column(label, (row: Row) => timeCell(at(row), none))
-}
-
 export function dayColumn<Row>(label: string, at: (row: Row) => TimeValue) {
   return column(label, (row: Row) => cell(day(at(row)), timeMs(at(row))))
 }
 
-export function timeCell(at: TimeValue | null, none = 'unknown'): TableCell {
-  return at === null ? cell(none, null) : cell(time(at), timeMs(at))
+export function timeCell(at: TimeValue): TableCell {
+  return cell(time(at), timeMs(at))
 }
 
 /** The first cell of a row is its header. The caption is outside the scrolling box. */

@@ -59,8 +59,8 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'rate-limits': rateLimitTable,
   'request-costs': costTable,
   'write-quotas': writeQuotaTable,
-  'mcp-tools': mcpToolTable,
-  'mcp-prompts': mcpPromptTable,
+  'mcp-tools': () => toolTable('tools', mcpToolFacts()),
+  'mcp-prompts': () => toolTable('prompts', entriesOf(mcpPrompts)),
   'cost-reads': readsTable,
   'cost-documents': documentsTable,
   'cost-writes': writesTable,
@@ -254,14 +254,6 @@ function writeQuotaTable(): HtmlAndMarkdown {
       column('At most', ([, , most]) => most),
     ],
   })
-}
-
-function mcpToolTable(): HtmlAndMarkdown {
-  return toolTable('tools', mcpToolFacts())
-}
-
-function mcpPromptTable(): HtmlAndMarkdown {
-  return toolTable('prompts', entriesOf(mcpPrompts))
 }
 
 function toolTable(

@@ -55,7 +55,7 @@ export async function replay(recomputation: Recomputation, published: unknown): 
       // They count as hubs.
       if (contracts !== undefined)
         report.compare('contracts', named.toSorted(), [...contracts].toSorted())
-      const whole = aggregatedOf(published)
+      const whole = logReading.parse(published)
       await compareHours(recomputation, streams, whole.streams)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a poll packed it, and its hours were compared
       return whole as AggregatedLogs<Stream>
@@ -71,6 +71,7 @@ export async function replay(recomputation: Recomputation, published: unknown): 
   }
 }
 
+/** The aggregates within a reading. Those of Solana are one stream. */
 const logReading = z.union([
   z
     .object({ aggregated: z.looseObject({ streams: z.unknown() }) })
@@ -82,11 +83,6 @@ const logReading = z.union([
       return { streams: { usdc }, evidence: pointers, notes: [] }
     }),
 ])
-
-/** The aggregates within a reading. Those of Solana are one stream. */
-function aggregatedOf(reading: unknown): { readonly streams?: unknown } {
-  return logReading.parse(reading)
-}
 
 /** Answers the requests of an adapter as the host did. */
 function answersOf({ inputs }: Bundle, evidence: EvidenceReader): AdapterContext['http']['json'] {
