@@ -55,7 +55,8 @@ export function createLedgerLog(deps: LedgerLogDeps) {
           'nothing is logged or published until a running builder has seen it steady for ten minutes',
       )
     }
-    offsetMs = nowMs - monotonicMs
+    // A clock that was set back may return.
+    offsetMs = Math.max(offsetMs ?? -Infinity, nowMs - monotonicMs)
     return nowMs
   }
 
