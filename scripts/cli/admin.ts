@@ -19,10 +19,9 @@ const days = z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days'
 const mebibytes = z.string().regex(/^\d{1,9}$/, 'must be a number of MiB')
 const proposalStatus = z.enum(['pending', 'accepted', 'rejected'])
 
-const dispute = operand(
-  'id of a dispute; or a wallet, rail or target: all that are not of subjects',
-)
-const decision = { dispute, reason: requiredOption('text', 'the reason, which is published') }
+const dispute = operand('id of the dispute')
+const published = requiredOption('text', 'the reason, which is published')
+const decision = { dispute, reason: published }
 
 function admin(
   words: string,
@@ -74,7 +73,10 @@ export const adminCommands: readonly Command[] = [
     reason: requiredOption('text', 'the answer, which is published'),
   }),
   admin('disputes uphold', 'upholdDispute', 'Uphold a dispute', decision),
-  admin('disputes reject', 'rejectDispute', 'Reject a dispute', decision),
+  admin('disputes reject', 'rejectDisputes', 'Reject a dispute, or all of a flood', {
+    dispute: operand('id of a dispute; or a wallet, rail or target: all with the standing anyone'),
+    reason: published,
+  }),
   admin('disputes withhold', 'withholdDispute', 'Withhold the words of a disputer', decision),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(

@@ -84,6 +84,16 @@ test('admin disputes reject decides all disputes of a flood in one act, each wit
   expect((await admin('reject', flood.address, ...reason)).code).toBe(1)
 })
 
+test.each(['answer', 'uphold', 'withhold'])(
+  'admin disputes %s follows one dispute by its id, and refuses what names several',
+  async (step) => {
+    const { admin } = await floodedLedger()
+    const follow = (dispute: string) => admin(step, dispute, '--reason', 'One of them is right.')
+    for (const many of ['olas', 'flg_5', flood.address]) expect((await follow(many)).code).toBe(1)
+    expect((await follow(idOf(5))).out).toMatchObject({ count: 1, disputes: [idOf(5)] })
+  },
+)
+
 test('admin disputes withhold removes a claim once, and does not decide the dispute', async () => {
   const { admin } = await floodedLedger()
   const withhold = () => admin('withhold', idOf(300), '--reason', 'It names a person.')

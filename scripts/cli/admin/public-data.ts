@@ -92,7 +92,8 @@ const followWith =
       { command: `disputes ${event}`, subject, reason: text },
       'No such dispute allows this step.',
       async (tx) => {
-        const match = subject.startsWith('dsp_') ? { id: subject } : { standing: 'anyone' as const }
+        const isFlood = event === 'rejected' && !subject.startsWith('dsp_')
+        const match = isFlood ? { standing: 'anyone' as const } : { id: subject }
         const found = await selectRecords(tx, 'disputes', match).orderBy('seq').execute()
         const done: string[] = []
         for (const { id, display, rail, target } of found) {
@@ -106,7 +107,7 @@ const followWith =
 
 export const answerDispute = followWith('answered')
 export const upholdDispute = followWith('upheld')
-export const rejectDispute = followWith('rejected')
+export const rejectDisputes = followWith('rejected')
 export const withholdDispute = followWith('withheld')
 
 export async function listSkillProposals(session: Session, input: Input): Promise<void> {
