@@ -5,7 +5,7 @@ import { sha256Hex } from '../auth/messages.ts'
 import { disputeStates } from '../contract/schemas/dispute-state.ts'
 import type { DisputeState } from '../contract/schemas/dispute-state.ts'
 import { disputeStep } from '../contract/schemas/dispute.ts'
-import type { Dispute, DisputeStep, DisputeTarget } from '../contract/schemas/dispute.ts'
+import type { Dispute, DisputeStep } from '../contract/schemas/dispute.ts'
 import { canonicalize } from '../core/canonical-json.ts'
 import { present } from '../core/entries.ts'
 import { dayMs, isoTime } from '../core/time.ts'
@@ -78,7 +78,8 @@ async function addStep(tx: Db, step: DisputeStep): Promise<void> {
 export interface DisputeFilter {
   readonly state?: DisputeState
   readonly rail?: string
-  readonly target?: DisputeTarget
+  /** Id of a flag or receipt. */
+  readonly target?: string
 }
 
 /** Those of subjects first, each newest first. */
@@ -90,7 +91,9 @@ export const disputeRows = (filter?: DisputeFilter): RowList<DisputeRecord> => (
 
 function filtered(db: Db, { target, ...match }: DisputeFilter = {}) {
   const query = selectRecords(db, 'disputes', match)
-  return target === undefined ? query : query.where('target', '=', toJsonText(target))
+  if (target === undefined) return query
+  const stored = target.startsWith('flg_') ? { flag_id: target } : { receipt_id: target }
+  return query.where('target', '=', toJsonText(stored))
 }
 
 function subjectsFirst(query: ReturnType<typeof filtered>, { limit, before }: PageBounds) {

@@ -211,9 +211,8 @@ async function receiptPageOf(
   const record = receiptId.safeParse(id).success ? await findReceipt(reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
   const receipt = receiptView(record, site.url)
-  const filter = { target: { receipt_id: record.id } }
   const [disputes, names, log, witnessed, points] = await Promise.all([
-    disputeRows(filter).read(reader, { limit: 50, before: null }),
+    disputeRows({ target: id }).read(reader, { limit: 50, before: null }),
     namesOf(deps, walletsOf([record])),
     findPublished(reader, 'receipt', record.id),
     findCheckpoint(reader, 'witnessed'),

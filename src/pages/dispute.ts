@@ -38,8 +38,8 @@ export function disputeList(caption: string, disputes: readonly Dispute[]): Html
   }
 }
 
-/** Section on the page of the disputed data; null without disputes. */
-export function disputeSection(disputes: readonly Dispute[]): HtmlAndMarkdown | null {
+/** Section on the page of the disputed data; null without disputes. `of`: the query for all of them. */
+export function disputeSection(disputes: readonly Dispute[], of = ''): HtmlAndMarkdown | null {
   if (disputes.length === 0) return null
   const caption = 'Claims by others and answers of the operator, in their own words.'
   const others = new Map<string | undefined, number>()
@@ -54,7 +54,10 @@ export function disputeSection(disputes: readonly Dispute[]): HtmlAndMarkdown | 
     'disputes',
     'Disputes',
     disputeList(caption, shown),
-    links([['/disputes', 'All disputes']]),
+    links([
+      of === '' ? null : [`/api/v1/disputes?${of}`, 'All of them, JSON'],
+      ['/disputes', 'All disputes'],
+    ]),
   )
 }
 

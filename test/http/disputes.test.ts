@@ -174,6 +174,9 @@ test('a flood of disputes does not displace those of subjects, and only five of 
   expect(JSON.stringify(feed?.body)).toContain('Claim 0.')
   const page = await (await fetch(`${service.url}/receipts/${target.receipt_id}`)).text()
   expect(page.match(/Claim \d+\./g)).toEqual(claims.slice(0, 6))
+  const [all = ''] = /\/api\/v1\/disputes\?target=\w+/.exec(page) ?? []
+  const about = shape.parse((await service.getJson(`${all}&limit=200`)).body).disputes
+  expect(about.map(({ claim }) => claim)).toEqual(claims.filter((claim) => claim !== 'Claim 1.'))
 })
 
 test('a withheld text is in no answer, and its step keeps the hash that the log has', async () => {

@@ -1,6 +1,6 @@
 import { pageQuery, repeated } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
-import { railSlug } from '../schemas/common.ts'
+import { railSlug, text } from '../schemas/common.ts'
 import { disputeId, disputeState } from '../schemas/dispute-state.ts'
 import { dispute, disputeBody, disputeList, withdrawalBody } from '../schemas/dispute.ts'
 
@@ -18,6 +18,11 @@ export const disputeRoutes = {
       ...pageQuery,
       status: parameter(disputeState, 'Only disputes in this state.', 'open'),
       rail: parameter(railSlug, 'Only disputes about this rail.', 'x402'),
+      target: parameter(
+        text(80).regex(/^(flg|rcp)_[0-9a-f]{1,64}$/, 'must be the id of a flag or receipt'),
+        'Only disputes about the flag or receipt with this id.',
+        `flg_${'0a'.repeat(9)}`,
+      ),
     },
     answers: { 200: json('The disputes.', disputeList) },
   }),

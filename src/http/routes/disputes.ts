@@ -11,7 +11,8 @@ export function disputeHandlers(deps: ActionDeps, publishedHash: PublishedHash) 
   const { reader } = deps.database
   return {
     async listDisputes({ query }, { nowMs, list }) {
-      const filter = present({ state: query.status, rail: query.rail })
+      const { status: state, rail, target } = query
+      const filter = present({ state, rail, target })
       const { rows, fields } = await readPage(list, query, disputeRows(filter))
       const disputes = await list((db) => disputeViews(db, rows, nowMs))
       return { body: { ...fields, disputes: [...disputes], computed_at: isoTime(nowMs) } }
