@@ -56,8 +56,7 @@ export async function apply(
     earlier === null
       ? await attemptOnce(deps, write, { block, worker: worker.display })
       : { attempt: earlier, end: interrupted }
-  const charged = { ...write.request, chargeStorage: () => undefined }
-  return await commitPartnerWrite(deps, { ...action, request: charged }, (tx) =>
+  return await commitPartnerWrite(deps, action, (tx) =>
     finish(tx, deps, attempt, { end, applyUrl }),
   )
 }

@@ -22,7 +22,7 @@ export interface WriteRequest extends Omit<CostAdmission, 'chargeStorage'> {
   readonly idempotencyKey: string | null
   /** Keyed hash of the address; identifies callers that did not sign. */
   readonly remoteKey: () => string
-  /** Counts the request with its answer before they are stored; `rows` are `keptRows`. @throws ApiError `rate_limited` */
+  /** Counts the request with its answer once, before they are stored; `rows` are `keptRows`. @throws ApiError `rate_limited` */
   readonly chargeStorage: (answerBytes: number, rows: number) => void
 }
 

@@ -143,8 +143,8 @@ export const keptRows = {
   partnerWrite: 5,
   /** Oath, job, two transitions, receipt and reputation with their entries, three rows of sums, two sets; a row for each skill. */
   job: 13,
-  /** Feedback, or a proposed skill. */
-  message: 1,
+  /** Feedback or a proposed skill, set. */
+  message: 2,
 } as const
 
 /** E-mails in an hour. Plus- and dot-forms of an address share one mailbox. */

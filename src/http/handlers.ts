@@ -118,6 +118,7 @@ async function readRequest(
   const nowMs = actions.clock.now()
   const sentMethod = incoming.method ?? ''
   const target = { method: sentMethod, path, rawSha256, nowMs, idempotencyKey }
+  let isCharged = false
   return {
     incoming,
     nowMs,
@@ -132,8 +133,11 @@ async function readRequest(
       remoteKey: () => actions.keys.hash('remote', address),
       network: admission.network,
       chargeOutbound: admission.chargeOutbound,
-      chargeStorage: (ofAnswer, rows) =>
-        admission.chargeStorage(bytes + ofAnswer, storageUnits(rows, bytes)),
+      chargeStorage(ofAnswer, rows) {
+        if (isCharged) return
+        admission.chargeStorage(bytes + ofAnswer, storageUnits(rows, bytes))
+        isCharged = true
+      },
     },
     fingerprint: fingerprintOf(address, incoming.headers['user-agent'] ?? ''),
     partner: () => partnerAuth(incoming, target, admission),
