@@ -1,8 +1,7 @@
 /** `/disputes`. */
 import { counted } from '../../src/core/number-text.ts'
-import { links, para, verdict, verifyBox } from '../../src/pages/blocks.ts'
+import { links, verdict, verifyBox } from '../../src/pages/blocks.ts'
 import { disputeList } from '../../src/pages/dispute.ts'
-import { code, inline } from '../../src/pages/html-and-markdown.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { firstPage } from '../world/lists.ts'
 import { pageSource } from './page-source.ts'
@@ -20,9 +19,9 @@ export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, tota
       verdict(
         `${counted(total, 'dispute')}. Anyone with a key can dispute a figure, a flag or a receipt. A claim is a statement of the disputer, not a measurement.`,
       ),
-      disputeList(`${shown.length} of ${total}: those of subjects first, then the newest.`, shown),
-      para(
-        inline`All disputes of a rail, a flag or a receipt: ${code('/api/v1/disputes?rail={rail}')} or ${code('?target={id}')}`,
+      disputeList(
+        `${shown.length} of ${total}, those of subjects and upheld ones first. All of a rail, flag or receipt: /api/v1/disputes?rail={rail} or ?target={id}`,
+        shown,
       ),
       verifyBox('/api/v1/disputes'),
       links([

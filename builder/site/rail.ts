@@ -156,7 +156,7 @@ function railBody(
       statusTimeline(record, statusChanges(view.rail, world), world.nowMs),
     ),
     section('flags', 'Doubts', ...flagBlocks(view, world)),
-    disputeSection(disputesOfRail(view.rail, world), `rail=${view.rail}`),
+    disputeSection(disputesOfRail(view.rail, world), `/api/v1/disputes?rail=${view.rail}`),
     section('earn', 'How to earn here', ...entry(view)),
     section('method', 'How this rail is measured', ...method(view)),
     section('check', 'Check it yourself', ...checks(view, world)),

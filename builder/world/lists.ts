@@ -9,7 +9,7 @@ import { countRows } from '../../src/db/records.ts'
 
 /** Number of entries in a published list. */
 export const firstPage = 50
-/** More than the list shows, for the pages of the disputed data. Those of subjects are the first ones. */
+/** More than the list shows, for the pages of the disputed data. Those of subjects and upheld ones are the first ones. */
 const gatheredDisputes = 500
 
 export type Exchange = Awaited<ReturnType<typeof gatherExchange>>
@@ -36,7 +36,7 @@ export async function gatherExchange(
   return { jobs, total, open, next: nextCursor('jobs', rows), receiptsBy }
 }
 
-/** Those of subjects first; the total counts all disputes. */
+/** Those of subjects and upheld ones first; the total counts all disputes. */
 export async function gatherDisputes({ reader }: OpenDatabase, nowMs: number) {
   const records = await disputeRows().read(reader, { limit: gatheredDisputes, before: null })
   return {

@@ -20,8 +20,7 @@ const mebibytes = z.string().regex(/^\d{1,9}$/, 'must be a number of MiB')
 const proposalStatus = z.enum(['pending', 'accepted', 'rejected'])
 
 const dispute = operand('id of the dispute')
-const published = requiredOption('text', 'the reason, which is published')
-const decision = { dispute, reason: published }
+const decision = { dispute, reason: requiredOption('text', 'the reason, which is published') }
 
 function admin(
   words: string,
@@ -64,7 +63,7 @@ export const adminCommands: readonly Command[] = [
     flag: operand('id of the flag'),
     reason,
   }),
-  admin('disputes list', 'listAllDisputes', 'List disputes, those of subjects first', {
+  admin('disputes list', 'listAllDisputes', 'List disputes, subjects and upheld ones first', {
     status: choice(disputeState, 'state (default: all)'),
     cursor: option('id', 'the last dispute of the previous page'),
   }),
@@ -74,8 +73,8 @@ export const adminCommands: readonly Command[] = [
   }),
   admin('disputes uphold', 'upholdDispute', 'Uphold a dispute', decision),
   admin('disputes reject', 'rejectDisputes', 'Reject a dispute, or all of a flood', {
+    ...decision,
     dispute: operand('id of a dispute; or a wallet, rail or target: all with the standing anyone'),
-    reason: published,
   }),
   admin('disputes withhold', 'withholdDispute', 'Withhold the words of a disputer', decision),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),

@@ -1,9 +1,10 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
-import { keptRows } from '../core/limits.ts'
+import { keptRows, writeQuotas } from '../core/limits.ts'
 import { contentOfReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { Db } from '../db/schema.ts'
+import { unverifiedReceipts } from '../db/write-quotas.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
@@ -14,7 +15,7 @@ import { promiseOf, receiptLogOf } from './receipt-log.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { enforceUnverifiedReceiptQuota } from './write-quotas.ts'
+import { enforceRowQuota } from './write-quotas.ts'
 
 /** Returns 201, or 200 for stored content. */
 export async function submitReceipt(
@@ -75,7 +76,8 @@ export async function acceptSingleReceipt(
   const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.site.url, async () => {
       if (draft.kind !== 'signed') return
-      await enforceUnverifiedReceiptQuota(tx, draft.toWallet, request.nowMs)
+      const earlier = unverifiedReceipts(tx, draft.toWallet)
+      await enforceRowQuota(writeQuotas.unverifiedReceipts, request.nowMs, earlier, 'accepted_at')
     })
   const rows = keptRows.receipt + (draft.txHash === null ? 0 : keptRows.transaction)
   const terms = { ...(draft.kind === 'signed' ? request : free), rows, locks: [draft.toWallet] }

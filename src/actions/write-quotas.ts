@@ -7,12 +7,7 @@ import { isoTime, secondMs, dayMs, isoDate } from '../core/time.ts'
 import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
 import type { QuotaWindow } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
-import {
-  countOpenBids,
-  countOpenJobs,
-  nthLastWrite,
-  unverifiedReceipts,
-} from '../db/write-quotas.ts'
+import { countOpenBids, countOpenJobs, nthLastWrite } from '../db/write-quotas.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
@@ -44,20 +39,6 @@ export async function enforcePartnerWriteQuota(
   if (multiplier === null) return
   const findNthLast = (window: QuotaWindow) => nthLastWrite(tx, partner.handle, window)
   await enforceQuota(writeQuotas.partnerWrites, nowMs, findNthLast, multiplier)
-}
-
-/** @throws ApiError `rate_limited` */
-export async function enforceUnverifiedReceiptQuota(
-  tx: Db,
-  worker: string,
-  nowMs: number,
-): Promise<void> {
-  await enforceRowQuota(
-    writeQuotas.unverifiedReceipts,
-    nowMs,
-    unverifiedReceipts(tx, worker),
-    'accepted_at',
-  )
 }
 
 /** Counts a dispute. @throws ApiError `rate_limited` */

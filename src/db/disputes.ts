@@ -82,10 +82,10 @@ export interface DisputeFilter {
   readonly target?: string
 }
 
-/** Those of subjects first, each newest first. */
+/** Those of subjects and upheld ones first, each newest first. */
 export const disputeRows = (filter?: DisputeFilter): RowList<DisputeRecord> => ({
   name: 'disputes',
-  read: (db, page) => subjectsFirst(filtered(db, filter), page).execute(),
+  read: (db, page) => inOrder(filtered(db, filter), page).execute(),
   count: (db) => countList(db, filtered(db, filter)),
 })
 
@@ -96,8 +96,8 @@ function filtered(db: Db, { target, ...match }: DisputeFilter = {}) {
   return query.where('target', '=', toJsonText(stored))
 }
 
-function subjectsFirst(query: ReturnType<typeof filtered>, { limit, before }: PageBounds) {
-  const order = sql`(standing = 'subject')`
+function inOrder(query: ReturnType<typeof filtered>, { limit, before }: PageBounds) {
+  const order = sql`(standing = 'subject' or state = 'upheld')`
   const last = sql`coalesce((select ${order} from disputes where seq = ${before}), true), ${before}`
   const rest = before === null ? query : query.where(sql<boolean>`(${order}, seq) < (${last})`)
   return rest.orderBy(order, 'desc').orderBy('seq', 'desc').limit(limit)

@@ -38,8 +38,11 @@ export function disputeList(caption: string, disputes: readonly Dispute[]): Html
   }
 }
 
-/** Section on the page of the disputed data; null without disputes. `of`: the query for all of them. */
-export function disputeSection(disputes: readonly Dispute[], of = ''): HtmlAndMarkdown | null {
+/** Section on the page of the disputed data; null without disputes. `all`: where the rest is listed. */
+export function disputeSection(
+  disputes: readonly Dispute[],
+  all = '/disputes',
+): HtmlAndMarkdown | null {
   if (disputes.length === 0) return null
   const caption = 'Claims by others and answers of the operator, in their own words.'
   const others = new Map<string | undefined, number>()
@@ -50,15 +53,7 @@ export function disputeSection(disputes: readonly Dispute[], of = ''): HtmlAndMa
     others.set(key, earlier + 1)
     return earlier < shownOfOthers
   })
-  return section(
-    'disputes',
-    'Disputes',
-    disputeList(caption, shown),
-    links([
-      of === '' ? null : [`/api/v1/disputes?${of}`, 'All of them, JSON'],
-      ['/disputes', 'All disputes'],
-    ]),
-  )
+  return section('disputes', 'Disputes', disputeList(caption, shown), links([[all, 'All of them']]))
 }
 
 export function disputePage(dispute: Dispute, names: Pick<Names, 'rails'>): SitePage {

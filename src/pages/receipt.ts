@@ -168,7 +168,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
           inline`Not proven: ${evidence === 'on chain' ? '' : 'that money moved, '}that the work was done, and that payer and worker are strangers. ${link('/docs/reputation#independence', 'How links between them are found')}`,
         ),
       ),
-      disputeSection(disputes, `target=${id}`),
+      disputeSection(disputes, `/api/v1/disputes?target=${id}`),
       links([
         ['/receipts', 'All receipts'],
         ['/docs/verifying', 'How to verify'],

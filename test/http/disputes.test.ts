@@ -136,12 +136,13 @@ test('a document that has changed since its reader saw it is disputed, and the d
   }
 })
 
-test('a flood of disputes does not displace those of subjects, and only five of it are on the page of a receipt', async () => {
+test('a flood of disputes does not displace those of subjects and upheld ones, and only five of it are on the page of a receipt', async () => {
   const { database } = service.actions
   const target = { receipt_id: await acceptedReceipt() }
+  const idOf = (at: number) => `dsp_${at.toString(16).padStart(24, '0')}`
   const write = (at: number, changes: object) => {
     const dispute = {
-      id: `dsp_${at.toString(16).padStart(24, '0')}`,
+      id: idOf(at),
       wallet: `0x${at.toString(16).padStart(40, '0')}`,
       display: alice.address,
       target,
@@ -155,6 +156,7 @@ test('a flood of disputes does not displace those of subjects, and only five of 
   await write(0, { standing: 'subject' })
   await write(1, { target: { flag_id: await addFlag() } })
   for (let at = 2; at < 110; at += 1) await write(at, { standing: at % 2 ? 'unknown' : 'anyone' })
+  expect(await follow(idOf(2), 'upheld')).toBe(true)
   const shape = z.object({
     disputes: z.array(z.object({ claim: z.string() })),
     next_cursor: z.string().optional(),
@@ -166,14 +168,15 @@ test('a flood of disputes does not displace those of subjects, and only five of 
     cursor = page.next_cursor === undefined ? undefined : `&cursor=${page.next_cursor}`
   }
   const newestFirst = Array.from({ length: 109 }, (_, at) => `Claim ${109 - at}.`)
-  expect(claims).toEqual(['Claim 0.', ...newestFirst])
+  const others = newestFirst.filter((claim) => claim !== 'Claim 2.')
+  expect(claims).toEqual(['Claim 2.', 'Claim 0.', ...others])
   const gathered = await gatherDisputes(database, service.clock.now())
   expect(gathered.newest.map(({ claim }) => claim)).toEqual(claims)
   const feeds = [...feedDocuments(smallWorld({ disputes: gathered }))]
   const feed = feeds.find(({ path }) => path === '/feeds/disputes.json')
   expect(JSON.stringify(feed?.body)).toContain('Claim 0.')
   const page = await (await fetch(`${service.url}/receipts/${target.receipt_id}`)).text()
-  expect(page.match(/Claim \d+\./g)).toEqual(claims.slice(0, 6))
+  expect(page.match(/Claim \d+\./g)).toEqual(claims.slice(0, 7))
   const [all = ''] = /\/api\/v1\/disputes\?target=\w+/.exec(page) ?? []
   const about = shape.parse((await service.getJson(`${all}&limit=200`)).body).disputes
   expect(about.map(({ claim }) => claim)).toEqual(claims.filter((claim) => claim !== 'Claim 1.'))

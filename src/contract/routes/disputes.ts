@@ -13,7 +13,7 @@ export const disputeRoutes = {
     path: `${apiPrefix}/disputes`,
     summary: 'List disputes',
     description:
-      'Claims that a published figure, flag or receipt is wrong, with the answers of the operator; those of subjects first, then the newest. Without a query: the signed document of the first 50.',
+      'Claims that a published figure, flag or receipt is wrong, with the answers of the operator; those of subjects and upheld ones first, then the newest. Without a query: the signed document of the first 50.',
     query: {
       ...pageQuery,
       status: parameter(disputeState, 'Only disputes in this state.', 'open'),

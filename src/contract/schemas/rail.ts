@@ -172,7 +172,7 @@ export const rail = model('Rail', {
   }),
   disputes: list(disputeSummary, 50)
     .optional()
-    .describe('Disputes about the rail, its flags and receipts; those of subjects first.'),
+    .describe('Disputes of the rail, its flags and receipts; subjects and upheld ones first.'),
   sources: list(text(300), 32),
   polled_at: time,
   poll_duration_ms: count,

@@ -5,7 +5,7 @@ import { logEntryKind } from '../../core/tlog/entry.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
-const disputeOrder = "(standing = 'subject'), seq"
+const disputeOrder = "(standing = 'subject' or state = 'upheld'), seq"
 
 export const receiptTables = {
   receipts: {
