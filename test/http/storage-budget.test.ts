@@ -36,6 +36,8 @@ type Kept =
   | 'for a time'
   /** One row, or one for each rail, job, article and hour, whoever writes. */
   | 'bounded'
+  /** A payment, or a transaction on a chain, for each row. */
+  | 'paid'
 
 const kept: Readonly<Record<keyof Database, Kept>> = {
   polls: 'bounded',
@@ -47,8 +49,8 @@ const kept: Readonly<Record<keyof Database, Kept>> = {
   job_runs: 'bounded',
   article_views: 'bounded',
   meta: 'bounded',
-  escrow_events: 'bounded',
-  escrow_pacts: 'bounded',
+  escrow_events: 'paid',
+  escrow_pacts: 'paid',
   escrow_readings: 'bounded',
   leases: 'bounded',
   log_checkpoints: 'bounded',
@@ -69,7 +71,7 @@ const kept: Readonly<Record<keyof Database, Kept>> = {
   flags: 'for ever',
   events: 'for ever',
   names: 'for ever',
-  payments: 'for ever',
+  payments: 'paid',
   workers: 'for ever',
   worker_skills: 'for ever',
   claims: 'for ever',
