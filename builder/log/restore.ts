@@ -19,7 +19,7 @@ export class ForkedLogError extends Error {
 }
 
 /**
- * Restores entries that the database lacks from the published log. Returns the size that readers see, null if they see
+ * Restores entries that the database of this log lacks from the published log. Returns the size that readers see, null if they see
  * none or an older copy, and the number of restored entries.
  * @throws ForkedLogError, NoteError if another key signed the checkpoint; then nothing may be signed
  */
@@ -28,12 +28,14 @@ export async function restoreLog(
   files: Pick<PublicFiles, 'get'>,
   key: NoteKey,
 ): Promise<{ readonly seen: number | null; readonly restored: number }> {
+  const signed = await findCheckpoint(database.reader, 'signed')
   const note = (await files.get(logPath('checkpoint')))?.bytes.toString()
-  if (note === undefined) return { seen: null, restored: 0 }
+  // Another database than that of the key may lack everything but the log.
+  if (signed === null || note === undefined) return { seen: null, restored: 0 }
   const published = openCheckpoint(note, key)
   // The service serves the published checkpoint.
   const seen = { size: published.size, note }
-  const size = (await findCheckpoint(database.reader, 'signed'))?.size ?? 0
+  const { size } = signed
   if (size >= published.size) {
     const read = nodesOf(published.size, tilesIn(database.reader))
     requireSame(await rootOf(published.size, read), published)
@@ -83,10 +85,14 @@ export async function requireEnd(
   const published = (await findCheckpoint(reader, 'published'))?.size ?? 0
   const isComplete = signed !== null && most.size >= published
   if (most.size <= size && (isRead || isComplete)) return
-  const more = most.size > size ? `${most.name} has seen ${most.size}` : 'the published log is lost'
-  const hint = signed === null ? 'check DATABASE_URL (the key is older than the database), ' : ''
+  const lost = signed === null ? 'its key is older than the database' : 'the published log is lost'
+  const more = most.size > size ? `${most.name} has seen ${most.size}` : lost
+  const remedy =
+    signed === null
+      ? 'check DATABASE_URL, restore the database'
+      : 'restore the newest published folder log'
   throw new ForkedLogError(
-    `the database has ${size} entries of the log, but ${more}: ${hint}restore the newest published folder log, or ` +
+    `the database has ${size} entries of the log, but ${more}: ${remedy}, or ` +
       `accept that the log continues from there: agent-income-ledger admin log accept ${signer.key.name} ${size}`,
   )
 }

@@ -328,7 +328,7 @@ test('a database that does not know the log of its key signs nothing until the o
   const key = await loadLogSigner(join(empty, 'keys'), systemRandom)
   await queue(database, receipts(0, 1))
   const reason =
-    'the database has 0 entries of the log, but the published log is lost: check DATABASE_URL'
+    'the database has 0 entries of the log, but its key is older than the database: check DATABASE_URL'
   const isLost = async () => {
     const log = logOf(database, empty, { signer: key })
     await expect(log.grow()).rejects.toThrow(reason)
@@ -352,9 +352,12 @@ test('a database that does not know the log of its key signs nothing until the o
   await logOf(database, empty, { signer: key }).grow()
   expect(await findCheckpoint(database.reader, 'published')).toMatchObject({ size: 1 })
 
-  const restored = await tempDatabase()
-  await logOf(restored, dir).grow()
-  expect(await findCheckpoint(restored.reader, 'signed')).toMatchObject({ size: 300 })
+  const other = await tempDatabase()
+  await expect(logOf(other, dir).grow()).rejects.toThrow(reason)
+  expect(await findCheckpoint(other.reader, 'signed')).toBeNull()
+  await beginLog(other, signer)
+  await logOf(other, dir).grow()
+  expect(await findCheckpoint(other.reader, 'signed')).toMatchObject({ size: 300 })
 })
 
 /** A log whose clock is set by hand. */
