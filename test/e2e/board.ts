@@ -2,12 +2,14 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { issued, listedPlatform, receiptFacts, submission } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
+import type { TestKey } from '../support/wallets.ts'
 import { servedSet } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -20,21 +22,36 @@ export function installBoardProgram(): Program {
   const data = join(program.dir, 'data')
   rmSync(data)
   cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })
-  writeFileSync(
-    join(data, 'platforms.json'),
-    JSON.stringify({ platforms: [listedPlatform(platformKey)] }),
-  )
+  listKey(program, platformKey)
   return program
 }
 
+function listKey({ dir }: Program, key: TestKey): void {
+  const file = JSON.stringify({ platforms: [listedPlatform(key)] })
+  writeFileSync(join(dir, 'data/platforms.json'), file)
+}
+
+/** A receipt whose platform has signed it again with a new key, listed until the test ends. */
+export async function signedAgain(program: Program, at: number, aheadMs: number): Promise<string> {
+  const key = ed25519Key('new platform')
+  listKey(program, key)
+  onTestFinished(() => listKey(program, platformKey))
+  return await boardReceipt(at, aheadMs, worker, key)
+}
+
 /** The request body of a receipt, signed `aheadMs` in the future. Each number gives another receipt. */
-export async function boardReceipt(at: number, aheadMs = 0, from = worker): Promise<string> {
+export async function boardReceipt(
+  at: number,
+  aheadMs = 0,
+  from = worker,
+  key = platformKey,
+): Promise<string> {
   const facts = receiptFacts(from, {
     from_wallet: nearWallet(`payer ${at % payers}`).address,
     occurred_at: '2026-01-02T00:00:00.000Z',
     summary: `number ${at}`,
   })
-  return JSON.stringify(await submission(from, issued(facts, platformKey), Date.now() + aheadMs))
+  return JSON.stringify(await submission(from, issued(facts, key), Date.now() + aheadMs))
 }
 
 const railFile = z.looseObject({ notes: z.string().optional() })

@@ -15,13 +15,12 @@ import { findCheckpoint } from '../../src/db/log.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
-import { execute, runCommand } from '../support/command-line.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram } from './board.ts'
 import { sendReceipt } from './clients.ts'
 import { healthOf, newLedger, stop, useProgram } from './ledger.ts'
-import type { Ledger } from './ledger.ts'
 import { admin } from './operator.ts'
+import { follow, runbook, sizeIn, verifiedSize } from './runbook.ts'
 
 allowSlowTests('starts the compiled program')
 
@@ -32,32 +31,6 @@ const afterBackup = 60
 const aheadMs = 4 * minuteMs
 
 const program = useProgram(installBoardProgram)
-
-const [, section = ''] =
-  /^## Backup and restore$(.*?)^## /ms.exec(readFileSync('scripts/deploy/operating.md', 'utf8')) ??
-  []
-const [backUp = '', copyLog = '', restore = '', putLogBack = ''] = [
-  ...section.matchAll(/^```sh\n(.*?)^```$/gms),
-].map(([, commands = '']) => commands)
-
-/** Runs commands of the runbook with the folders of a ledger and with copies in `root`. */
-async function runbook({ env }: Ledger, root: string, commands: string) {
-  const main = program.scriptOf('scripts/cli/main.ts')
-  const functions = `set -e\nledger() { ${process.execPath} ${main} "$@"; }\n`
-  const places = { ...env, BACKUP: join(root, 'backup'), SAFE: join(root, 'safe') }
-  for (const name of ['BACKUP', 'SAFE'] as const) mkdirSync(places[name], { recursive: true })
-  const ended = await execute('bash', ['-c', functions + commands], '/', places)
-  expect(ended, ended.err).toMatchObject({ code: 0 })
-  return ended
-}
-
-/** Verifies that the served log continues the one that the last call saw. Returns its size. */
-async function verifiedSize(url: string, state: string): Promise<number> {
-  const args = ['log', 'verify', '--state', state]
-  const { code, out, err } = await runCommand(args, { LEDGER_URL: url }, { fetch })
-  expect(code, out + err).toBe(0)
-  return Number(readFileSync(state, 'utf8').split('\n')[1])
-}
 
 /** Tables that a receipt writes to, with their keys. */
 const tables = {
@@ -118,7 +91,7 @@ test('a restored backup contains every write acknowledged before it, and no earl
   await reached(beforeBackup)
   const before = answered.length
   const backup = join(root, 'backup/ledger.db')
-  const { out } = await runbook(ledger, root, backUp)
+  const { out } = await follow(program, ledger, root, runbook.backUp)
   for (const place of ['data/keys', 'data/secrets', 'public/log']) {
     expect(out).toContain(join(root, place))
   }
@@ -133,7 +106,7 @@ test('a restored backup contains every write acknowledged before it, and no earl
   expect(total(metrics, 'ledger_http_requests_total', route)).toBe(answered.length)
   await expect.poll(seen).toBeGreaterThan(sizeThen + afterBackup)
   await stop(service)
-  await runbook(ledger, root, copyLog)
+  await follow(program, ledger, root, runbook.copyLog)
   const { version } = ledger.manifest()
   const original = await hashesIn(join(ledger.dataDir, 'ledger.db'))
 
@@ -146,7 +119,7 @@ test('a restored backup contains every write acknowledged before it, and no earl
   cpSync(`${backup}.manifest.json`, `${damaged}.manifest.json`)
   expect((await admin(restored, 'restore', damaged)).code).toBe(1)
   expect(readdirSync(restored.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual([])
-  await runbook(restored, root, restore)
+  await follow(program, restored, root, runbook.restore)
 
   const held = await hashesIn(join(restored.dataDir, 'ledger.db'))
   const missing = answered.slice(0, before).filter(({ id }) => !held.has(`receipts ${id}`))
@@ -189,10 +162,10 @@ test('a restored backup contains every write acknowledged before it, and no earl
   })
   expect(existsSync(join(restored.publicDir, 'current'))).toBe(false)
 
-  await runbook(restored, root, putLogBack)
+  await follow(program, restored, root, runbook.putLogBack)
   const { service: third, url: thirdUrl } = await restored.start()
   await third.says('"message":"serving"')
-  const sizeBefore = Number(readFileSync(seenLog, 'utf8').split('\n')[1])
+  const sizeBefore = sizeIn(seenLog)
   await expect.poll(() => verifiedSize(thirdUrl, seenLog)).toBeGreaterThan(sizeBefore)
   expect(restored.manifest().version).toBeGreaterThan(version)
   await stop(third)
