@@ -9,7 +9,7 @@ import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
 import { publishCheckpoint, publishLog } from './publish.ts'
 import type { PublishLogDeps } from './publish.ts'
-import { requireEnd, restoreLog } from './restore.ts'
+import { isEndAccepted, requireEnd, restoreLog } from './restore.ts'
 import type { AskSizes } from './restore.ts'
 import { batch, lastTime, sequence } from './sequence.ts'
 
@@ -39,7 +39,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
   /** How far the trusted wall clock is ahead of the monotonic one; undefined at first. */
   let offsetMs: number | undefined
 
-  /** Returns the time. A jump ahead is trusted after ten minutes. @throws Error until then */
+  /** Returns the time. A jump ahead is trusted after ten minutes; the operator may vouch for a start. @throws Error until then */
   async function requireSteadyClock(): Promise<number> {
     const lowMs = lowWatermark()
     const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()]
@@ -49,10 +49,12 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     const expectedMs =
       last === null ? monotonicMs + (offsetMs ?? nowMs - monotonicMs) : Date.parse(last)
     const isAhead = nowMs - expectedMs > (isStart ? maxPauseMs : hourMs)
-    if (isAhead && (lowMs === null || lowMs <= expectedMs)) {
+    const isTrusted = lowMs !== null && lowMs > expectedMs
+    if (isAhead && !isTrusted && !(isStart && (await isEndAccepted(database)))) {
+      const accept = `agent-income-ledger admin log accept ${signer.key.name} ${signed?.size ?? 0}`
       throw new Error(
         `the clock jumped from ${isoTime(expectedMs)} to ${isoTime(nowMs)}, or the ${isStart ? 'builder was off' : 'machine was suspended'}; ` +
-          'nothing is logged or published until a running builder has seen it steady for ten minutes',
+          `nothing is logged or published until a running builder has seen it steady for ten minutes${isStart ? `, or you accept the end of the log: ${accept}` : ''}`,
       )
     }
     // A clock that was set back may return.

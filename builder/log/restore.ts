@@ -67,18 +67,28 @@ export type AskSizes = (
   empty: Omit<StoredCheckpoint, 'name'>,
 ) => Promise<readonly { readonly name: string; readonly size: number }[]>
 
+/** True if the operator has accepted the end of the log in the database. */
+export async function isEndAccepted({ reader }: Pick<OpenDatabase, 'reader'>): Promise<boolean> {
+  const [signed, accepted] = [
+    await findCheckpoint(reader, 'signed'),
+    await findCheckpoint(reader, 'accepted'),
+  ]
+  return signed !== null && signed.note === accepted?.note
+}
+
 /**
  * Unless the operator has accepted the end of the log in the database, no witness may have seen more. If the published log
  * was not read, the database must know the log, and a witness must have seen all of it. @throws ForkedLogError; then nothing
  * may be signed
  */
 export async function requireEnd(
-  { reader }: Pick<OpenDatabase, 'reader'>,
+  database: Pick<OpenDatabase, 'reader'>,
   isRead: boolean,
   { signer, askSizes }: { readonly signer: NoteSigner; readonly askSizes: AskSizes },
 ): Promise<void> {
+  if (await isEndAccepted(database)) return
+  const { reader } = database
   const signed = await findCheckpoint(reader, 'signed')
-  if (signed !== null && signed.note === (await findCheckpoint(reader, 'accepted'))?.note) return
   const size = signed?.size ?? 0
   const answers = await askSizes(emptyCheckpoint(signer))
   const most = answers.toSorted((one, other) => other.size - one.size)[0] ?? { name: '', size: 0 }

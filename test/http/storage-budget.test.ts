@@ -21,9 +21,12 @@ import { partnerClient } from '../support/partners.ts'
 import { publishLog } from '../support/publish-log.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
 import { expectRefusal, registrationBody, requestJson, signOath } from '../support/requests.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { useServices } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+
+allowSlowTests('fills the budget of twelve networks')
 
 const services = useServices()
 const limited = (options: Parameters<typeof services.start>[0] = {}) =>

@@ -27,7 +27,7 @@ import {
 } from '../../../src/core/tlog/merkle.ts'
 import type { ReadNode } from '../../../src/core/tlog/merkle.ts'
 import { nodesOf, tilePath, unpackEntries } from '../../../src/core/tlog/tiles.ts'
-import { findCheckpoint, proofOf, queueEntries } from '../../../src/db/log.ts'
+import { findCheckpoint, proofOf, putCheckpoint, queueEntries } from '../../../src/db/log.ts'
 import type { QueuedEntry } from '../../../src/db/log.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { isPostgresUrl } from '../../../src/db/postgres/engine.ts'
@@ -378,7 +378,12 @@ async function clockedLog(nowMs = startMs) {
     return await log.grow()
   }
   const sizeOf = async () => (await findCheckpoint(database.reader, 'signed'))?.size
-  return { time, start, pass, grow, sizeOf, dir }
+  const accept = async () =>
+    await database.write(async (tx) => {
+      const { size = 0, note = '' } = (await findCheckpoint(tx, 'signed')) ?? {}
+      await putCheckpoint(tx, 'accepted', { size, note })
+    })
+  return { time, start, pass, grow, sizeOf, accept, dir }
 }
 
 test('nothing is logged or published after the clock of a running builder jumped by an hour, until it was steady for ten minutes', async () => {
@@ -444,6 +449,20 @@ test('a start more than thirty days after the last entry logs nothing for ten mi
   await grow(log)
   expect(await sizeOf()).toBe(13)
   expect(time.steadyMs).toBe(60 * dayMs + 10 * minuteMs)
+})
+
+test('a start more than thirty days after the last entry logs at once if the operator accepts the end of the log', async () => {
+  const { start, pass, grow, accept } = await clockedLog()
+  await grow(start())
+  pass(31 * dayMs)
+  await expect(grow(start())).rejects.toThrow(/accept the end of the log: .* ledger.test\/log 1$/)
+  await accept()
+  const log = start()
+  expect(await grow(log)).toBe('grown')
+  pass(31 * dayMs)
+  expect(await grow(log)).toBe('grown')
+  pass(31 * dayMs)
+  await expect(grow(start())).rejects.toThrow('the clock jumped')
 })
 
 test('a checkpoint that a paused builder has set back is replaced by the newest one', async () => {
