@@ -17,6 +17,7 @@ import {
   withHooks,
 } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
+import { admin } from './operator.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
 
@@ -87,6 +88,12 @@ describe('a published set that cannot be read', () => {
     // Later builds use the real clock, by which the head of the recorded chain is weeks old.
     ledger = newLedger(program, { ...sources.env, POLL: 'off', RPC_URL_ARBITRUM: '' })
     expect(await build({ ...clock, ...sources.env, POLL: 'on' })).toBe(0)
+    const [name = '', size = ''] = readFileSync(
+      join(ledger.publicDir, 'log/checkpoint'),
+      'utf8',
+    ).split('\n')
+    const accept = ['log', 'accept', name, size, '--reason', 'the builder was off']
+    expect(await admin(ledger, ...accept)).toMatchObject({ code: 0 })
     ;({ service, url } = await ledger.start({ BUILDER: 'off' }))
     expect(await healthOf(url)).toMatchObject({ status: 'ok' })
   })
