@@ -40,7 +40,10 @@ export const emailCodeBody = bodyModel('EmailClaimCode', {
   email,
   code: z
     .string()
-    .regex(/^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{8}$/, 'must be the code from the e-mail: 8 letters and digits')
+    .regex(
+      /^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{8}$/,
+      'must be the code from the e-mail: 8 letters and digits',
+    )
     .describe('The code from the e-mail, in upper or lower case.')
     .meta({ example: '7K3QW9ZD' }),
 })
