@@ -16,6 +16,7 @@ const message = z.tuple([
 export function startClients(program: Program) {
   const child = fork(program.scriptOf('test/support/clients-child.ts'))
   return {
+    pid: child.pid,
     follow: async (order: Order): Promise<readonly Timed[]> => {
       child.send(order)
       const [answers] = message.parse(await once(child, 'message'))
