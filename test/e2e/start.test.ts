@@ -39,6 +39,12 @@ function writeKey(dir: string, name: string): void {
   mkdirSync(join(dir, 'keys'), { recursive: true, mode: 0o700 })
   writeFileSync(join(dir, 'keys', name), 'no key', { mode: 0o600 })
 }
+const withoutBuilder = (dataDir: string) => ({
+  PORT: '0',
+  BUILDER: 'off',
+  DATA_DIR: dataDir,
+  PUBLIC_DIR: join(state, 'unpublished'),
+})
 const get = (path: string) => fetch(`${base}${path}`)
 /** A build publishes its images last, and cron skips a minute that it notices late. */
 const patience = { timeout: 150_000, interval: 200 }
@@ -182,7 +188,10 @@ describe('a fresh start with nothing configured', () => {
   })
 
   it('exits with code 78 for an invalid setting and names it', async () => {
-    const refused = run(program.service, [], { PORT: 'http', DATA_DIR: join(state, 'refused') })
+    const refused = run(program.service, [], {
+      ...withoutBuilder(join(state, 'refused')),
+      PORT: 'http',
+    })
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain('PORT')
   })
@@ -191,7 +200,7 @@ describe('a fresh start with nothing configured', () => {
     const dataDir = join(state, 'loose')
     mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
     writeFileSync(join(dataDir, 'keys/job-exchange.pem'), '', { mode: 0o644 })
-    const refused = run(program.service, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dataDir })
+    const refused = run(program.service, [], withoutBuilder(dataDir))
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain('job-exchange.pem can be read by users other than its owner')
     expect(refused.output()).not.toContain('    at ')
@@ -231,7 +240,7 @@ describe('a fresh start with nothing configured', () => {
       if (!/above/.test(_)) mkdirSync(join(dir, '..'))
       spoil(dir)
       for (const script of [program.service, program.builder]) {
-        const refused = run(script, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dir })
+        const refused = run(script, [], withoutBuilder(dir))
         expect(await refused.ended).toBe(78)
         const output = refused.output().trim()
         expect(output.replaceAll(dir, 'DIR')).toMatch(line)
@@ -267,12 +276,7 @@ describe('a fresh start with nothing configured', () => {
     for (const folder of ['keys', 'secrets']) {
       cpSync(join(state, 'data', folder), join(dataDir, folder), { recursive: true })
     }
-    const other = run(program.service, [], {
-      PORT: '0',
-      BUILDER: 'off',
-      DATA_DIR: dataDir,
-      PUBLIC_DIR: join(state, 'unknown-public'),
-    })
+    const other = run(program.service, [], withoutBuilder(dataDir))
     const ready = await fetch(`${await addressOf(other)}/readyz`)
     expect(ready.status).toBe(503)
     expect(await ready.text()).toContain('the database lacks the log')
@@ -283,10 +287,8 @@ describe('a fresh start with nothing configured', () => {
     'exits with code 1 and one line for a %s that this machine does not have',
     async (name) => {
       const refused = run(program.service, [], {
-        BUILDER: 'off',
-        PORT: '0',
+        ...withoutBuilder(join(state, 'addresses')),
         METRICS_PORT: '0',
-        DATA_DIR: join(state, 'addresses'),
         [name]: '203.0.113.9',
       })
       expect(await refused.ended).toBe(1)
@@ -300,7 +302,7 @@ describe('a fresh start with nothing configured', () => {
     const keys = join(dataDir, 'keys')
     mkdirSync(keys, { recursive: true, mode: 0o700 })
     writeFileSync(join(keys, 'signing-keys.json'), '{}', { mode: 0o600 })
-    const refused = run(program.service, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dataDir })
+    const refused = run(program.service, [], withoutBuilder(dataDir))
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain('signing-keys.json cannot be used')
   })
