@@ -41,7 +41,7 @@ export function useClone() {
     dir,
     url: (path: string) => `http://127.0.0.1:${port}${path}`,
     /** Runs a script until the end of the test at the latest. */
-    start(script: string, settings: Readonly<Record<string, string>> = {}): Running {
+    start: (script: string, settings: Readonly<Record<string, string>> = {}): Running => {
       const env = { PORT: port, HOME: folder, ...settings }
       const running = runCommand('npm', ['run', script], env, dir())
       onTestFinished(async () => {
@@ -51,7 +51,7 @@ export function useClone() {
       return running
     },
     /** Fails if the log reports a failure, or if git would add a file. */
-    async stop(running: Running): Promise<void> {
+    stop: async (running: Running): Promise<void> => {
       running.kill('SIGTERM')
       expect(await running.ended).toBe(0)
       expect(failures(running)).toEqual([])
