@@ -16,7 +16,8 @@ export class DiskFullError extends DatabaseUnavailableError {
 /** A list took too long, or its client has disconnected. */
 export class ListEndedError extends DatabaseUnavailableError {
   override readonly name = 'ListEndedError'
-  override readonly message = 'The query took too long: request fewer entries or add a filter'
+  override readonly message =
+    'The query, with its wait for others of your network, took too long: request fewer entries, add a filter, or send fewer requests at a time'
 }
 
 /** Disk failure or damaged file. The last commit may not be durable, so all later writes fail: restart the process. */

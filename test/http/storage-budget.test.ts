@@ -37,7 +37,7 @@ type Kept =
   | 'for ever'
   /** Deleted by the builder or by the next write, at the latest after 90 days. */
   | 'for a time'
-  /** One row, or one for each rail, job, article and hour, whoever writes. */
+  /** Their size does not depend on callers: one row, or one per rail, job, article or hour. */
   | 'bounded'
   /** A payment, or a transaction on a chain, for each row. */
   | 'paid'

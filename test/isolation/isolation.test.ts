@@ -60,7 +60,7 @@ beforeAll(async () => {
   address = { host: hostname, port: Number(port) }
   const metricsPort = /"message":"metrics".*?"port":(\d+)/.exec(service.output())?.[1]
   attacker = startClients(program)
-  // An attacker has a machine of his own, which takes no time from the service.
+  // Runs only while a core is idle, as if on a machine of its own.
   execFileSync('chrt', ['--idle', '--pid', '0', String(attacker.pid)])
   metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
 })

@@ -37,7 +37,7 @@ export interface PaidOptions {
   /** Factor by which the timeouts of the service are shorter. */
   readonly speed?: number
   readonly pausesMs?: readonly number[]
-  /** With limits the clock stands still, so that no units come back. */
+  /** With limits, the clock stands still, so that no budget refills. */
   readonly limits?: 'on'
 }
 

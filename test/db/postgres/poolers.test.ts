@@ -1,4 +1,4 @@
-/** PgBouncer between ledger and server: it refuses unknown startup parameters, or drops them if it is told to ignore them. */
+/** PgBouncer in front of the server. It rejects unknown startup parameters, or drops those that it is configured to ignore. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
