@@ -8,7 +8,14 @@ export const communityDocuments = snapshotFamily(
   ['community'],
   function* ({ community }) {
     const { workers, workersTotal, workersNext, receipts, receiptsTotal, receiptsNext } = community
-    const { leaderboard, leaderboardAsOf, leaderboardArchived, partners, partnersTotal } = community
+    const {
+      leaderboard,
+      leaderboardAsOf,
+      leaderboardArchived,
+      partners,
+      partnersTotal,
+      partnersNext,
+    } = community
     yield jsonDocument(
       'getLeaderboard',
       { ...board(leaderboard), as_of: leaderboardAsOf },
@@ -18,7 +25,8 @@ export const communityDocuments = snapshotFamily(
     yield firstPageDocument('listWorkers', { workers }, workersTotal, workersNext)
     yield firstPageDocument('listReceipts', { receipts }, receiptsTotal, receiptsNext)
     // Partners may change their profiles, so the archive does not keep them.
-    yield { ...firstPageDocument('listPartners', { partners }, partnersTotal, null), archive: null }
+    const listed = firstPageDocument('listPartners', { partners }, partnersTotal, partnersNext)
+    yield { ...listed, archive: null }
   },
 )
 

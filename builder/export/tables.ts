@@ -32,7 +32,7 @@ import { flagView, listClosedFlags } from '../../src/db/flags.ts'
 import { jobRows } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
 import type { RowList } from '../../src/db/list-queries.ts'
-import { newestPartners, partnerView } from '../../src/db/partners.ts'
+import { partnerRows } from '../../src/db/partners.ts'
 import { receiptRows, receiptView } from '../../src/db/receipts/receipts.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { workerRows } from '../../src/db/workers.ts'
@@ -81,7 +81,6 @@ export async function exportTables(
   // A flag may have closed since the world was gathered.
   const open = new Set(world.openFlags.map(({ id }) => id))
   const closed = (await listClosedFlags(db, all)).filter(({ id }) => !open.has(id))
-  const partners = await newestPartners(db, all)
   return {
     rails: [rail, [published('listRails', 'rails')]],
     audit_figures: [audited, [figures]],
@@ -106,7 +105,7 @@ export async function exportTables(
     workers: [worker, newestFirst(db, workerRows(), (rows) => rows.map((row) => row.worker))],
     // The reputation of other wallets is a paid read.
     leaderboard: [leaderboardEntry, [published('getLeaderboard', 'leaderboard')]],
-    partners: [partner.omit({ looks_like_another: true }), [partners.map(partnerView)]],
+    partners: [partner, newestFirst(db, partnerRows, (rows) => rows.map((row) => row.partner))],
     jobs: [job, newestFirst(db, jobRows(nowMs), (rows) => rows.map((row) => jobView(row, at)))],
     disputes: [dispute, newestFirst(db, disputeRows(), (rows) => disputeViews(db, rows, nowMs))],
   }

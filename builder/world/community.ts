@@ -4,9 +4,9 @@ import { scoreAt } from '../../src/core/reputation/standing.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { topStandings } from '../../src/db/leaderboard.ts'
 import type { RankedStanding } from '../../src/db/leaderboard.ts'
-import { lookAlikes, namedWallets } from '../../src/db/names.ts'
+import { namedWallets } from '../../src/db/names.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { countPartners, newestPartners, partnerView } from '../../src/db/partners.ts'
+import { countPartners, partnerRows } from '../../src/db/partners.ts'
 import {
   receiptRows,
   receiptTotals,
@@ -44,12 +44,10 @@ export async function gatherCommunity(
       receiptTotals(reader, memory.receipts),
       topStandings(reader, firstPage, asOfMs),
       topStandings(reader, firstPage, newestMs ?? 0),
-      newestPartners(reader, firstPage),
+      partnerRows.read(reader, page),
       countPartners(reader),
     ])
   memory.receipts = totals
-  const wallets = partners.map(({ wallet }) => wallet)
-  const marked = await lookAlikes(reader, 'partner', wallets)
   const shown = receipts.slice(0, firstPage)
   return {
     workers: workers.slice(0, firstPage).map(({ worker }): Worker => worker),
@@ -65,11 +63,9 @@ export async function gatherCommunity(
     leaderboardAsOf: isoTime(asOfMs),
     /** The scores are as of the newest entry, so that only facts change them. */
     leaderboardArchived: ranked(archived, newestMs ?? 0),
-    partners: partners.map((partner) => ({
-      ...partnerView(partner),
-      ...(marked.has(partner.wallet) ? { looks_like_another: true as const } : {}),
-    })),
+    partners: partners.slice(0, firstPage).map(({ partner }) => partner),
     partnersTotal,
+    partnersNext: nextCursor('partners', partners),
   }
 }
 

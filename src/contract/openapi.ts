@@ -4,7 +4,7 @@ import { isObject } from './openapi/json.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
 import parts from './openapi/parts.json' with { type: 'json' }
 import { asJson, componentSchemas, schemaOf } from './openapi/schemas.ts'
-import { takesPayment } from './route.ts'
+import { hasSignature, takesPayment } from './route.ts'
 import type { Answer, Parameter, Route } from './route.ts'
 import { errorModel } from './schemas/service.ts'
 import { paymentAsset, paymentScheme } from './x402.ts'
@@ -155,7 +155,8 @@ function response(route: Route, status: number, answer: Answer): OpenApiObject {
   const isDocument = route.serving.kind === 'document' && status === 200
   const headers: OpenApiObject = {
     ...(isDocument ? answerHeaders.document : {}),
-    ...(route.isSigned === true && status < 300 ? answerHeaders.signature : {}),
+    ...(hasSignature(route) && status < 300 ? answerHeaders.signature : {}),
+    ...(route.query?.['cursor'] !== undefined && status === 200 ? answerHeaders.page : {}),
     ...(status === 429 || status === 503 ? answerHeaders.retry : {}),
     ...(status === 401 ? answerHeaders.challenge : {}),
     ...(status === 401 && isWrite(route) ? answerHeaders.restored : {}),

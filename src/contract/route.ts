@@ -52,14 +52,10 @@ export interface RouteFacts {
   readonly description: string
   readonly params?: Readonly<Record<string, Parameter>>
   readonly query?: Readonly<Record<string, Parameter>>
-  /** Other documents ignore unknown parameters; a handler always refuses them. */
-  readonly refusesUnknownParameters?: true
   readonly body?: z.ZodType
   readonly bodyExample?: object
   readonly answers: Readonly<Record<number, Answer>>
   readonly serving: Serving
-  /** The answer states facts of the ledger and is signed, as documents are. */
-  readonly isSigned?: true
 }
 
 export interface Route extends RouteFacts {
@@ -80,6 +76,13 @@ export const apiPrefix = '/api/v1'
 export const healthPath = `${apiPrefix}/health`
 /** Model Context Protocol. */
 export const mcpPath = '/mcp'
+
+/** True for documents, and for successful answers of the API that are neither images nor only state that the service runs. */
+export function hasSignature({ path, serving, answers }: RouteFacts): boolean {
+  if (serving.kind === 'document') return true
+  const isImage = answers[200]?.contentType?.startsWith('image/') === true
+  return path.startsWith(`${apiPrefix}/`) && path !== healthPath && !isImage
+}
 
 /** Describes a JSON answer. Keeps the type of the schema for the client. */
 export function json<Schema extends z.ZodType>(description: string, schema: Schema) {

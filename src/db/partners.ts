@@ -4,6 +4,9 @@ import type { PartnerSubscription } from '../core/partner.ts'
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
+import { countList, newestFirst } from './list-queries.ts'
+import type { RowList } from './list-queries.ts'
+import { lookAlikes } from './names.ts'
 import { countRows, findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { ChangesOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -67,10 +70,18 @@ export async function listPartners(db: Db): Promise<readonly PartnerRecord[]> {
   return (await selectRecords(db, 'partners').orderBy('seq').execute()).map(toPartner)
 }
 
-/** Newest first. */
-export async function newestPartners(db: Db, limit: number): Promise<readonly PartnerRecord[]> {
-  const newest = subscribed(db).orderBy('seq', 'desc').limit(limit)
-  return (await newest.execute()).map(toPartner)
+export const partnerRows: RowList<{ readonly seq: number; readonly partner: Partner }> = {
+  name: 'partners',
+  async read(db, page) {
+    const found = (await newestFirst(subscribed(db), page).execute()).map(toPartner)
+    const wallets = found.map(({ wallet }) => wallet)
+    const marked = await lookAlikes(db, 'partner', wallets)
+    return found.map((record) => {
+      const mark = marked.has(record.wallet) ? { looks_like_another: true as const } : {}
+      return { seq: record.seq, partner: { ...partnerView(record), ...mark } }
+    })
+  },
+  count: (db) => countList(db, subscribed(db)),
 }
 
 export interface NewPartner
@@ -119,8 +130,9 @@ export async function countPartners(db: Db): Promise<number> {
   return await countRows(subscribed(db))
 }
 
+/** `not in` uses no index, so that the rows come in the order of `seq` without a sort. */
 function subscribed(db: Db) {
-  return selectRecords(db, 'partners', { status: ['active', 'past_due'] })
+  return selectRecords(db, 'partners').where('status', 'not in', ['pending', 'cancelled'])
 }
 
 function profileFacts(profile: PartnerProfile) {

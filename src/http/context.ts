@@ -10,12 +10,7 @@ import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 
 /** A route of the registry, or a path outside it such as `/readyz`. */
 export type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
-  Partial<
-    Pick<
-      Route,
-      'access' | 'answers' | 'price' | 'priceRange' | 'query' | 'refusesUnknownParameters'
-    >
-  >
+  Partial<Pick<Route, 'access' | 'answers' | 'price' | 'priceRange' | 'query'>>
 
 export interface Endpoint {
   readonly route: TableRoute

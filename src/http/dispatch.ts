@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import { pageAliases } from '../core/site-pages.ts'
-import { answerFailure } from './answer.ts'
+import { answerFailure, queryOf } from './answer.ts'
 import type { HonoEnv, RequestContext } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
@@ -39,6 +39,8 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
     return answerFailure(c, failure, deps)
   })
   hono.notFound((c) => {
+    // A document without an endpoint has no parameters.
+    if (deps.store.get(c.env.path) !== undefined) queryOf(c, [])
     const moved = pageAt(c.env.path, deps.store)
     return moved === null ? answerFailure(c, notFound(c.env, deps), deps) : c.redirect(moved, 308)
   })

@@ -135,7 +135,7 @@ export function createFrontDoor(
     if (document !== undefined && isRead && !hasQuery) return serveDocument(req, res, document)
     const match = table(path)
     const found = { match, document }
-    if (document !== undefined && isRead && !handlesQuery(match, target.slice(path.length))) {
+    if (document !== undefined && isRead && !hasParameters(path, target.slice(path.length))) {
       return serveDocument(req, res, document)
     }
 
@@ -189,14 +189,9 @@ export function createFrontDoor(
   }
 }
 
-/** Returns true if the endpoint handles or refuses one of the parameters. `query` includes the question mark. */
-function handlesQuery(match: RouteMatch | null, query: string): boolean {
-  const route = match?.resource.endpointOf('GET')?.route
-  const known = route?.query
-  if (known === undefined) return false
-  const parts = query.slice(1).split('&')
-  if (route?.refusesUnknownParameters === true) return parts.some((part) => part !== '')
-  return parts.some((part) => Object.hasOwn(known, part.split('=', 1)[0] ?? ''))
+/** Returns true if the API answers or refuses the query; pages ignore it. `query` includes the question mark. */
+function hasParameters(path: string, query: string): boolean {
+  return path.startsWith(apiPrefix) && /[^?&]/.test(query)
 }
 
 function methodsOf(

@@ -9,6 +9,7 @@ import type { Signer } from '../auth/service-keys.ts'
 import { ApiError } from '../contract/errors.ts'
 import { describeIssues } from '../contract/issue-text.ts'
 import type { RouteInput } from '../contract/route-types.ts'
+import { hasSignature } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { routeOf } from '../contract/routes.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
@@ -72,7 +73,7 @@ export function createEndpoint(
           c,
           route,
           isSold(route) ? await sellRead(services.actions, route, context, answer) : await answer(),
-          services.actions,
+          { query: unparsed.query, keys: services.actions.keys },
         )
     },
   }
@@ -80,29 +81,43 @@ export function createEndpoint(
 
 function respond(
   c: ApiContext,
-  { serving, answers, isSigned }: Route,
+  route: Route,
   answer: AnyAnswer,
-  { keys }: Pick<ActionDeps, 'keys'>,
+  { query, keys }: { readonly query: object } & Pick<ActionDeps, 'keys'>,
 ): Response {
+  const { serving, answers } = route
   const { status = 200, headers = {} } = answer
   const { cache = serving.kind === 'handler' ? serving.cache : 'no-store' } = answer
   const { content, contentType } =
     'body' in answer
-      ? { content: JSON.stringify(answer.body), contentType: 'application/json' }
+      ? { content: JSON.stringify(withQuery(answer.body, query)), contentType: 'application/json' }
       : 'bytes' in answer
         ? { content: answer.bytes, contentType: answer.contentType }
         : {
             content: answer.text,
             contentType: answers[200]?.contentType ?? 'text/plain; charset=utf-8',
           }
-  const signature = isSigned === true ? signatureHeaders(content, keys.answers()) : {}
-  const options = { status, cache, headers: { ...headers, ...signature }, contentType }
+  const signature = hasSignature(route) ? signatureHeaders(content, keys.answers()) : {}
+  const next = 'body' in answer ? nextPage(c, answer.body) : {}
+  const options = { status, cache, headers: { ...headers, ...signature, ...next }, contentType }
   return answerText(c, content, options)
 }
 
 function signatureHeaders(content: string | Uint8Array, { kid, sign }: Signer) {
   const signature = Buffer.from(sign(Buffer.from(content))).toString('base64')
   return { 'X-Signature': signatureHeader(signature), 'X-Signature-Key': kid }
+}
+
+/** Repeats the parameters in the answer, since the signature covers only the body. */
+function withQuery(body: object, query: object): object {
+  return Object.keys(query).length === 0 ? body : { ...body, query }
+}
+
+/** The header `Link` of a page that is not the last (RFC 8288). */
+function nextPage({ env, req }: ApiContext, body: object): Readonly<Record<string, string>> {
+  if (!('next_cursor' in body)) return {}
+  const query = new URLSearchParams({ ...req.query(), cursor: String(body.next_cursor) })
+  return { Link: `<${env.path}?${query.toString()}>; rel="next"` }
 }
 
 async function readRequest(

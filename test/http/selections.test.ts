@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { verifyEd25519 } from '../../src/auth/ed25519.ts'
+import { signBytes, signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { jsonDocument } from '../support/http-service.ts'
@@ -16,7 +18,14 @@ const { community } = world
 const [first] = community.leaderboard
 const second = { wallet: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', rank: 2 }
 const leaderboard = first === undefined ? [] : [first, { ...first, ...second }]
+const key = signingKeyFromSeed(new Uint8Array(32).fill(9))
 const service = useService({
+  options: () =>
+    Promise.resolve({
+      actions: {
+        keys: { answers: () => ({ kid: key.kid, sign: (bytes) => signBytes(key, bytes) }) },
+      },
+    }),
   documents: [...documentsOf({ ...world, community: { ...community, leaderboard } })],
   publishedAtMs: worldNowMs,
   per: 'file',
@@ -109,6 +118,23 @@ test.each([
   expect(`${issue?.path} ${issue?.message}`).toContain(expected)
 })
 
+test('an answer to a query is signed over bytes that repeat its parameters', async () => {
+  for (const [path, query] of [
+    ['/api/v1/rails', { status: 'paying', chain: 'base' }],
+    ['/api/v1/rails/alpha/history', { limit: '1' }],
+    ['/api/v1/stats/live', { since: '2026-11-20T00:00:00Z' }],
+    ['/api/v1/workers', { limit: '1', skill: 'translation' }],
+    ['/api/v1/partners', { limit: '1' }],
+  ] as const) {
+    const answer = await fetch(`${service.url}${path}?${new URLSearchParams(query).toString()}`)
+    const bytes = new Uint8Array(await answer.arrayBuffer())
+    expect(JSON.parse(Buffer.from(bytes).toString())).toMatchObject({ query })
+    expect(answer.headers.get('x-signature-key')).toBe(key.kid)
+    const signature = answer.headers.get('x-signature')?.replace('ed25519:', '') ?? ''
+    expect(verifyEd25519(bytes, Buffer.from(signature, 'base64'), key.publicKey).valid).toBe(true)
+  }
+})
+
 test('opportunities refuse an unknown parameter with the list of the known ones', async () => {
   for (const query of ['max_entry=0', 'chain=base&sort=income', 'utm_source=x', '__proto__=1']) {
     const { status, body } = await requestJson(service, `${opportunitiesPath}?${query}`)
@@ -143,6 +169,10 @@ test('the history of a rail accepts a limit and a start time', async () => {
   expect(await rowsAt(`${path}?limit=1`, 'polls')).toEqual(all.slice(0, 1))
   const since = String(all[1]?.['polled_at'])
   expect(await rowsAt(`${path}?since=${since}`, 'polls')).toEqual(all.slice(0, 1))
+  const page = await fetch(`${service.url}${path}?limit=1&since=2026-01-01T00:00:00Z`)
+  const [, next = ''] = /^<(.+)>; rel="next"$/.exec(page.headers.get('link') ?? '') ?? []
+  expect(next).toContain('limit=1&since=2026-01-01T00%3A00%3A00Z&cursor=')
+  expect(await rowsAt(next, 'polls')).toEqual(all.slice(1, 2))
   const missing = await requestJson(service, '/api/v1/rails/unheard-of/history?limit=2')
   expect([missing.status, missing.body['code']]).toEqual([404, 'unknown_rail'])
 })

@@ -301,6 +301,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
       ],
       workersTotal: 1,
       workersNext: null,
+      partnersNext: null,
       receipts: [
         {
           receipt_id: receiptId,

@@ -13,7 +13,7 @@ export const disputeRoutes = {
     path: `${apiPrefix}/disputes`,
     summary: 'List disputes',
     description:
-      'Claims that a published figure, flag or receipt is wrong, with the answers of the operator; those of subjects and upheld ones first, then the newest. Without a query: the signed document of the first 50.',
+      'Claims that a published figure, flag or receipt is wrong, with the answers of the operator; those of subjects and upheld ones first, then the newest. Without a query: the document of the first 50. With a query: a live answer.',
     query: {
       ...pageQuery,
       status: parameter(disputeState, 'Only disputes in this state.', 'open'),
@@ -27,7 +27,6 @@ export const disputeRoutes = {
     answers: { 200: json('The disputes.', disputeList) },
   }),
   getDispute: live({
-    isSigned: true,
     path: `${apiPrefix}/disputes/{id}`,
     summary: 'Get a dispute',
     description: 'Live data, available as soon as the dispute is opened.',
@@ -35,7 +34,6 @@ export const disputeRoutes = {
     answers: { 200: json('The dispute.', dispute), 404: notFound('unknown_dispute') },
   }),
   openDispute: handler('POST', 'signed', {
-    isSigned: true,
     path: `${apiPrefix}/disputes`,
     summary: 'Dispute a figure, a flag or a receipt',
     description:
@@ -44,7 +42,6 @@ export const disputeRoutes = {
     answers: { 200: repeated(dispute), 201: json('The dispute was opened.', dispute) },
   }),
   withdrawDispute: handler('POST', 'signed', {
-    isSigned: true,
     path: `${apiPrefix}/disputes/{id}/withdraw`,
     summary: 'Withdraw a dispute',
     description:

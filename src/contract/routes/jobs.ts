@@ -30,7 +30,7 @@ export const jobRoutes = {
     path: `${apiPrefix}/jobs`,
     summary: 'List jobs',
     description:
-      'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer. A job is `expired` once its deadline has passed without a delivery. `receipts_by` names the key that signs the receipts of accepted jobs.',
+      'Newest first. Without a query: the document of the newest 50. With a query: a live answer. A job is `expired` once its deadline has passed without a delivery. `receipts_by` names the key that signs the receipts of accepted jobs.',
     query: {
       ...pageQuery,
       status: parameter(jobStatus, 'Only jobs in this state.', 'open'),

@@ -25,7 +25,9 @@ export const partnerRoutes = {
   listPartners: document(60, {
     path: `${apiPrefix}/partners`,
     summary: 'List partners',
-    description: 'The newest partners first; `total` counts all.',
+    description:
+      'Newest first. Without a query: the document of the newest 50. With a query: a live answer.',
+    query: pageQuery,
     answers: { 200: json('The partners.', partnerList) },
   }),
   listTiers: document(300, {

@@ -29,7 +29,7 @@ export const railRoutes = {
     path: `${apiPrefix}/rails`,
     summary: 'List rails with their latest figures',
     description:
-      'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`. Without a query: the signed document. With a query: an unsigned selection from it.',
+      'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`. A query selects from the published document.',
     query: {
       status: parameter(railStatus, 'Only rails with this status.', 'paying'),
       chain,
@@ -54,9 +54,9 @@ export const railRoutes = {
     path: `${apiPrefix}/rails/{name}/history`,
     summary: 'List the polls of a rail',
     description:
-      'Newest first, including failed polls. Null means that the figure was unknown. Without a query: the signed document. With a query: an unsigned selection from it.',
+      'Newest first, including failed polls. Null means that the figure was unknown. A query selects from the published document.',
     params,
-    query: { limit: pageQuery.limit, since: sinceParameter('Only polls after this time.') },
+    query: { ...pageQuery, since: sinceParameter('Only polls after this time.') },
     answers: { 200: json('The polls.', railHistory), 404: noRail },
   }),
   getRailHistoryCsv: document(60, {
@@ -98,7 +98,7 @@ export const railRoutes = {
     path: `${apiPrefix}/opportunities`,
     summary: 'List rails that currently pay',
     description:
-      'Rails with status `paying`, highest expected income first, each with its caveats. Without a query: the signed document. With a query: an unsigned selection from it. An unknown parameter is refused.',
+      'Rails with status `paying`, highest expected income first, each with its caveats. A query selects from the published document.',
     query: {
       skill: parameter(
         text(64),
@@ -113,7 +113,6 @@ export const railRoutes = {
       ),
       limit: parameter(limitInput, 'Number of rails, 1 to 200.', '5'),
     },
-    refusesUnknownParameters: true,
     answers: { 200: json('The paying rails.', opportunityList) },
   }),
   applyToRail: handler('POST', 'partner', {

@@ -23,7 +23,7 @@ export const receiptRoutes = {
     path: `${apiPrefix}/receipts`,
     summary: 'List receipts',
     description:
-      'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
+      'Newest first. Without a query: the document of the newest 50. With a query: a live answer.',
     query: {
       ...pageQuery,
       rail: parameter(railSlug, 'Only receipts of this rail.', 'x402'),
@@ -43,7 +43,6 @@ export const receiptRoutes = {
     answers: { 200: json('The platforms.', platformList) },
   }),
   getReceipt: live({
-    isSigned: true,
     path: `${apiPrefix}/receipts/{id}`,
     summary: 'Get a receipt',
     description: 'Live data, available as soon as the receipt is accepted.',
@@ -51,7 +50,6 @@ export const receiptRoutes = {
     answers: { 200: json('The receipt.', receiptDetail), 404: notFound('unknown_receipt') },
   }),
   getReceiptProof: live({
-    isSigned: true,
     path: `${apiPrefix}/receipts/{id}/proof`,
     summary: 'Get the proof that a receipt is in the log',
     description:
@@ -66,7 +64,6 @@ export const receiptRoutes = {
     },
   }),
   submitReceipt: handler('POST', 'signed', {
-    isSigned: true,
     path: `${apiPrefix}/receipts`,
     summary: 'Submit a receipt',
     description:

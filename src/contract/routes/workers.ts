@@ -14,7 +14,7 @@ export const workerRoutes = {
     path: `${apiPrefix}/leaderboard`,
     summary: 'Rank wallets by verified reputation',
     description:
-      'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order. Without a query: the signed document. With a query: an unsigned page of it.',
+      'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order. A query selects a page of the published document.',
     query: pageQuery,
     answers: { 200: json('The leaderboard.', leaderboard) },
   }),
@@ -22,7 +22,7 @@ export const workerRoutes = {
     path: `${apiPrefix}/workers`,
     summary: 'List workers',
     description:
-      'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
+      'Newest first. Without a query: the document of the newest 50. With a query: a live answer.',
     query: {
       ...pageQuery,
       skill: parameter(skillSlug, 'Only workers with this skill.', 'api-reference-writing'),

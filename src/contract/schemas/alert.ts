@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, bodyModel, model, railSlug, time, url, text, list } from './common.ts'
+import { count, bodyModel, model, railSlug, time, url, text, list, query } from './common.ts'
 import { severity } from './flag.ts'
 import { httpsInput } from './input.ts'
 
@@ -20,6 +20,7 @@ export const alertEvent = model('AlertEvent', {
 export type AlertEvent = z.infer<typeof alertEvent>
 
 export const alertFeed = model('AlertFeed', {
+  query,
   count,
   events: list(alertEvent, 200),
   next_poll_hint: z.object({
@@ -97,6 +98,7 @@ export const delivery = model('AlertDelivery', {
 })
 
 export const deliveryList = model('AlertDeliveryList', {
+  query,
   count,
   deliveries: list(delivery, 200),
 })

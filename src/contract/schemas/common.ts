@@ -30,8 +30,11 @@ export const date = z.iso.date().meta({ example: '2026-11-21' })
 export const url = z.url().max(2048)
 export const usdc = z.number().min(0).max(maxAmountUsdc)
 export const count = z.int().min(0)
+/** The parameters of the request, in answers to requests with a query. */
+export const query = z.record(z.string(), z.string()).optional()
 /** Fields of one page of a list. */
 export const pageFields = {
+  query,
   count,
   total: count.describe('Number of entries on all pages; lists are counted up to 1,000.'),
   total_is_exact: z.literal(false).optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, railSlug, share, time, url, usdc, list, text } from './common.ts'
+import { count, model, railSlug, share, time, url, usdc, list, text, query } from './common.ts'
 import { figureName, railChain, railStatus, workerUsdPerDay } from './rail.ts'
 
 export const opportunity = model('Opportunity', {
@@ -26,6 +26,7 @@ export const opportunity = model('Opportunity', {
 export type Opportunity = z.infer<typeof opportunity>
 
 export const opportunityList = model('OpportunityList', {
+  query,
   count,
   unknown_figures: z
     .array(z.literal('count'))

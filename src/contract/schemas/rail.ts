@@ -15,6 +15,8 @@ import {
   usdc,
   text,
   list,
+  pageFields,
+  query,
 } from './common.ts'
 import { disputeSummary } from './dispute-state.ts'
 import { flagKind } from './flag.ts'
@@ -180,7 +182,7 @@ export const rail = model('Rail', {
 })
 export type Rail = z.infer<typeof rail>
 
-export const railList = model('RailList', { count, rails: list(rail, 1000) })
+export const railList = model('RailList', { query, count, rails: list(rail, 1000) })
 
 export const railPoll = model('RailPoll', {
   polled_at: time,
@@ -207,7 +209,9 @@ export type RailPoll = z.infer<typeof railPoll>
 
 export const railHistory = model('RailHistory', {
   rail: railSlug,
+  query,
   count,
+  next_cursor: pageFields.next_cursor,
   computed_at: time,
   polls: list(railPoll, 2000),
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { entryKinds } from '../../core/reputation/standing.ts'
-import { count, model, time, usdc, wallet, share, text, list } from './common.ts'
+import { count, model, time, usdc, wallet, share, text, list, query } from './common.ts'
 import { receiptId } from './receipt.ts'
 
 export const reputationEntry = model('ReputationEntry', {
@@ -32,6 +32,7 @@ export type ReputationEntry = z.infer<typeof reputationEntry>
 
 export const reputation = model('Reputation', {
   wallet,
+  query,
   rep_score: z.number().min(0),
   rank: z.int().min(1).nullable(),
   receipts_count: count,

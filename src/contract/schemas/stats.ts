@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, time, usdc, list } from './common.ts'
+import { count, model, time, usdc, list, query } from './common.ts'
 import { flag } from './flag.ts'
 import { opportunity } from './opportunity.ts'
 import { rail } from './rail.ts'
@@ -48,4 +48,8 @@ export const deltaSince = model('DeltaSince', {
   truncated: z.boolean(),
 })
 
-export const statsLive = model('StatsLive', { ...statsFields, delta_since: deltaSince.optional() })
+export const statsLive = model('StatsLive', {
+  ...statsFields,
+  query,
+  delta_since: deltaSince.optional(),
+})

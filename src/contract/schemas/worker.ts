@@ -12,6 +12,7 @@ import {
   wallet,
   text,
   list,
+  query,
 } from './common.ts'
 import {
   httpsInput,
@@ -58,6 +59,7 @@ export type LeaderboardEntry = z.infer<typeof leaderboardEntry>
 
 export const leaderboard = model('Leaderboard', {
   leaderboard: list(leaderboardEntry, 1000),
+  query,
   count,
   next_cursor: pageFields.next_cursor,
   computed_at: time,

@@ -11,9 +11,10 @@ import { changeSubscription, cancelOwnSubscription } from '../../actions/subscri
 import { ApiError } from '../../contract/errors.ts'
 import type { Partner } from '../../contract/schemas/partner.ts'
 import { HANDLE } from '../../core/partner.ts'
+import { isoTime } from '../../core/time.ts'
 import { lookAlikes } from '../../db/names.ts'
 import { oathRows } from '../../db/oaths.ts'
-import { findPartner, partnerView } from '../../db/partners.ts'
+import { findPartner, partnerRows, partnerView } from '../../db/partners.ts'
 import type { Db } from '../../db/schema.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage } from '../lists.ts'
@@ -54,6 +55,11 @@ export function partnerHandlers(deps: ActionDeps) {
     getPartner: async ({ params }, { nowMs }) => ({
       body: await publicPartner(reader, params.handle, nowMs),
     }),
+    async listPartners({ query }, { nowMs, list }) {
+      const { rows, fields } = await readPage(list, query, partnerRows)
+      const partners = rows.map(({ partner }) => partner)
+      return { body: { ...fields, partners, computed_at: isoTime(nowMs) } }
+    },
     async listPartnerOaths({ params: { handle }, query }, { list }) {
       if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
       const { rows, fields } = await readPage(list, query, oathRows(handle))

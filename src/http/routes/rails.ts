@@ -5,8 +5,9 @@ import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
 import { matchRails } from '../../core/match-rails.ts'
 import { parseUsdc, usdcOrNull } from '../../core/money.ts'
 import { similar } from '../../core/similar.ts'
+import { parseTime } from '../../core/time.ts'
 import type { Handlers } from '../handler-types.ts'
-import { hasValues, limitOf, sinceOf } from '../lists.ts'
+import { hasValues, limitOf } from '../lists.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
 
 const cache = 'public, max-age=60'
@@ -42,14 +43,22 @@ export function selectionHandlers({ manifest, read, find }: PublishedDocuments) 
       const counts = { count: opportunities.length, total: found.length }
       return { body: { ...published, ...counts, opportunities }, cache }
     },
-    async getRailHistory({ params, query: { limit, since } }) {
+    async getRailHistory({ params, query: { limit, cursor, since } }) {
       manifest()
       const published = find('getRailHistory', params)
       if (published === null) throw new ApiError('unknown_rail')
-      const after = sinceOf(since) ?? ''
-      const later = published.polls.filter(({ polled_at: at }) => at > after)
-      const polls = limit === undefined ? later : later.slice(0, Number(limit))
-      return { body: { ...published, count: polls.length, polls }, cache }
+      const beforeMs = cursor === undefined ? Infinity : decodeCursor('polls', cursor)
+      if (beforeMs === null) throw new ApiError('bad_cursor')
+      const afterMs = since === undefined ? 0 : (parseTime(since) ?? 0)
+      const found = published.polls.filter(({ polled_at: at }) => {
+        const atMs = Date.parse(at)
+        return atMs > afterMs && atMs < beforeMs
+      })
+      const polls = limit === undefined ? found : found.slice(0, Number(limit))
+      const last = polls.at(-1)
+      const hasMore = polls.length < found.length && last !== undefined
+      const next = hasMore ? { next_cursor: encodeCursor('polls', Date.parse(last.polled_at)) } : {}
+      return { body: { ...published, count: polls.length, polls, ...next }, cache }
     },
     async getLeaderboard({ query }) {
       manifest()

@@ -86,7 +86,12 @@ describe('a job from post to receipt', () => {
     const { bids, total, next_cursor: cursor } = bidList.parse(first.body)
     expect([bids, total]).toEqual([[mine], 2])
     const second = await exchange.read('poster', `${jobs}/${id}/bids?limit=1&cursor=${cursor}`)
-    expect(bidList.parse(second.body)).toEqual({ count: 1, total: 2, bids: [theirs] })
+    expect(bidList.parse(second.body)).toEqual({
+      query: { limit: '1', cursor },
+      count: 1,
+      total: 2,
+      bids: [theirs],
+    })
   })
 
   test('a job keeps a delivery that its readers can verify', async () => {
