@@ -110,7 +110,7 @@ export function openJobs(
   const userAgent = outboundUserAgent(config.SITE_URL)
   const common = { database, clock, random, log, signal }
   const toStrangers = { send: createPinnedFetch({ resolve: createStrangersResolve() }), userAgent }
-  const secretOf = (id: string) => webhookSecret(keys.hash, id)
+  const secretOf = (id: string, version: number) => webhookSecret(keys.hash, id, version)
   const webhooks = createWebhooks({ ...common, ...toStrangers, secretOf })
   const jobs = createJobs({
     ...common,

@@ -12,12 +12,12 @@ import type { AttemptOutcome, DeliveryLease } from '../../src/db/alerts.ts'
 import { updateRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
-import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
+import { previousSecretMs, webhookHeaders } from '../../src/outbound/standard-webhook.ts'
 import type { BuilderDeps } from './run-job.ts'
 
 export interface WebhookDeps extends Omit<BuilderDeps, 'fetch'> {
   /** The secret of a subscription, `whsec_…`. */
-  readonly secretOf: (subscriptionId: string) => string
+  readonly secretOf: (subscriptionId: string, version: number) => string
 }
 
 const attemptTimeoutMs = 15 * secondMs
@@ -92,13 +92,12 @@ interface Answer {
 
 async function sendOnce(deps: WebhookDeps, delivery: DeliveryLease): Promise<Answer> {
   const { send, clock, secretOf, userAgent, signal } = deps
-  const { type, payload } = delivery
-  const signed = webhookHeaders({
-    id: delivery.id,
-    timeMs: clock.now(),
-    payload,
-    secret: secretOf(delivery.subscriptionId),
-  })
+  const { type, payload, secretVersion, rotatedAt } = delivery
+  const timeMs = clock.now()
+  const isRecent = rotatedAt !== null && timeMs - Date.parse(rotatedAt) < previousSecretMs
+  const versions = isRecent ? [secretVersion, secretVersion - 1] : [secretVersion]
+  const secrets = versions.map((version) => secretOf(delivery.subscriptionId, version))
+  const signed = webhookHeaders({ id: delivery.id, timeMs, payload, secrets })
   try {
     const { status, body } = await send(
       {

@@ -203,7 +203,7 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
       ],
       [
         'Follow',
-        inline`${link(railFeedPath(view.rail), 'feed')}, ${link('/docs/becoming-a-partner#alerts', 'alerts')}`,
+        inline`${link(railFeedPath(view.rail), 'feed')}, ${link('/docs/webhooks', 'alerts')}`,
       ],
       peers.length === 0
         ? null

@@ -88,6 +88,7 @@ export const commands: readonly Command[] = [
   }),
   apiCommand('alerts test', 'testAlerts'),
   apiCommand('alerts enable', 'enableAlerts'),
+  apiCommand('alerts rotate', 'rotateAlertSecret'),
   apiCommand('alerts unsubscribe', 'unsubscribeAlerts'),
   apiCommand('apply', 'applyToRail', {
     operands: ['rail'],

@@ -16,9 +16,9 @@ import {
 } from '../db/alerts.ts'
 import type { SubscriptionRecord, NewDelivery } from '../db/alerts.ts'
 import { lastEventSeq } from '../db/events.ts'
-import { deleteRecords, findRecord } from '../db/records.ts'
+import { deleteRecords, findRecord, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
-import { webhookSecret } from '../outbound/standard-webhook.ts'
+import { previousSecretMs, webhookSecret } from '../outbound/standard-webhook.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { commitPartnerWrite } from './partner-write.ts'
@@ -122,6 +122,29 @@ export async function ownSubscription(
   const found = await findRecord(db, 'alert_subscriptions', { id, wallet: wallet.id })
   if (found === null) throw new ApiError('unknown_subscription')
   return found
+}
+
+/** Returns 201 with the secret, which is derived: only an exact repeat returns it again. */
+export async function rotateSecret(
+  deps: ActionDeps,
+  id: string,
+  write: PartnerWrite,
+): Promise<OutcomeOf<'rotateAlertSecret'>> {
+  const { nowMs } = write.request
+  const outcome = await commitPartnerWrite(
+    deps,
+    { ...write, action: 'rotateAlertSecret' },
+    async (tx) => {
+      const { secretVersion: version } = await ownSubscription(tx, id, write.proof)
+      const changes = { secretVersion: version + 1, rotatedAt: isoTime(nowMs) }
+      await updateRecord(tx, 'alert_subscriptions', { id }, changes)
+      const until = isoTime(nowMs + previousSecretMs)
+      return { status: 201, body: { id, secret_version: version + 1, previous_valid_until: until } }
+    },
+  )
+  const { body } = outcome
+  const secret = webhookSecret(deps.keys.hash, id, body.secret_version)
+  return { ...outcome, body: { ...body, secret } }
 }
 
 /** Enqueues a test delivery (202). @throws ApiError 409 while an earlier test is pending */

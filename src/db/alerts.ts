@@ -26,7 +26,8 @@ export async function insertSubscription(
   db: Db,
   subscription: NewSubscription,
 ): Promise<SubscriptionRecord> {
-  const record = { ...subscription, ...unproven(subscription.createdAt) }
+  const secret = { secretVersion: 0, rotatedAt: null }
+  const record = { ...subscription, ...secret, ...unproven(subscription.createdAt) }
   await insertRecord(db, 'alert_subscriptions', record)
   return record
 }
@@ -91,9 +92,8 @@ export type NewDelivery = Pick<
 >
 
 /** The holder may send the delivery once before the lease ends. */
-export interface DeliveryLease extends WebhookDelivery {
-  readonly url: string
-}
+export interface DeliveryLease
+  extends WebhookDelivery, Pick<SubscriptionRecord, 'url' | 'secretVersion' | 'rotatedAt'> {}
 
 export interface AttemptOutcome {
   readonly status: WebhookDelivery['status']
@@ -127,8 +127,8 @@ export async function deliveriesOf(
 }
 
 export type DueSubscription = Pick<
-  RecordOf<'alert_subscriptions'>,
-  'id' | 'wallet' | 'url' | 'failingSince'
+  SubscriptionRecord,
+  'id' | 'wallet' | 'url' | 'failingSince' | 'secretVersion' | 'rotatedAt'
 >
 
 /** Subscriptions with a delivery that is due, unless they are paused. */
@@ -136,6 +136,7 @@ export async function dueSubscriptions(db: Db, now: string): Promise<readonly Du
   return await db
     .selectFrom('alert_subscriptions as s')
     .select(['s.id', 's.wallet', 's.url', 's.failing_since as failingSince'])
+    .select(['s.secret_version as secretVersion', 's.rotated_at as rotatedAt'])
     .where((eb) => eb.or([eb('s.paused_until', 'is', null), eb('s.paused_until', '<=', now)]))
     .where((eb) =>
       eb.exists(
@@ -154,7 +155,7 @@ export async function dueSubscriptions(db: Db, now: string): Promise<readonly Du
 /** Leases the delivery that has been due longest. Returns null if none is due, or another one is leased. */
 export async function leaseDelivery(
   tx: Db,
-  { id, url }: Pick<DueSubscription, 'id' | 'url'>,
+  { id, url, secretVersion, rotatedAt }: Omit<DueSubscription, 'wallet' | 'failingSince'>,
   { now, leasedUntil }: { readonly now: string; readonly leasedUntil: string },
 ): Promise<DeliveryLease | null> {
   const pending = selectRecords(tx, 'alert_deliveries', pendingOf(id))
@@ -165,7 +166,7 @@ export async function leaseDelivery(
   if (found === undefined) return null
   const leaseVersion = found.leaseVersion + 1
   await updateRecord(tx, 'alert_deliveries', { id: found.id }, { leasedUntil, leaseVersion })
-  return { ...found, url, leaseVersion }
+  return { ...found, url, secretVersion, rotatedAt, leaseVersion }
 }
 
 /** Returns false and stores nothing if another holder has the lease. */

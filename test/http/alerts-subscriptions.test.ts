@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
@@ -56,7 +57,7 @@ function deliver({ fetch } = receiver) {
     random,
     log,
     send: fetch,
-    secretOf: (id) => webhookSecret(keys.hash, id),
+    secretOf: (id, version) => webhookSecret(keys.hash, id, version),
     userAgent: 'ledger-test',
     signal: new AbortController().signal,
   }).run()
@@ -140,6 +141,49 @@ describe('an alert subscription', () => {
     expect((await call('GET', `${path}/deliveries`)).body['count']).toBe(3)
     expect((await call('GET', path)).body).toMatchObject({ status: 'disabled' })
     expect((await call('POST', `${path}/test`, {})).status).toBe(409)
+  })
+
+  test('the code of the guide verifies deliveries, with the old and the new secret for a day', async () => {
+    const guide = await readFile(new URL('../../data/docs/webhooks.md', import.meta.url), 'utf8')
+    const sample = (language: string): string =>
+      new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1] ?? ''
+    const moduleUrl = `data:text/javascript,${encodeURIComponent(sample('js'))}`
+    const { isOurs } = z
+      .object({
+        isOurs: z.function({ input: [z.unknown(), z.string(), z.string()], output: z.boolean() }),
+      })
+      .parse(await import(moduleUrl))
+    const python = (args: readonly unknown[]): boolean => {
+      const call = `import json, sys\nprint(is_ours(*json.loads(sys.stdin.read())))`
+      const options = { input: JSON.stringify(args), encoding: 'utf8', timeout: 60_000 } as const
+      return execFileSync('python3', ['-c', `${sample('py')}\n${call}`], options) === 'True\n'
+    }
+    const accepted = async (secrets: readonly string[], path: string) => {
+      receiver.requests.length = 0
+      await call('POST', `${path}/test`, {})
+      expect(await deliver()).toMatchObject({ delivered: 1 })
+      const [{ headers, body } = { headers: {}, body: '' }] = receiver.requests
+      return secrets.map((secret) => {
+        const verdict = isOurs(headers, body, secret)
+        expect(python([headers, body, secret])).toBe(verdict)
+        expect(isOurs(headers, `${body} `, secret)).toBe(false)
+        return verdict
+      })
+    }
+    service.clock.advance(Date.now() - service.clock.now())
+    const { made } = await subscribeProven()
+    const path = `${base}/subscriptions/${made?.id ?? ''}`
+    const rotate = async () => created.parse((await call('POST', `${path}/rotate`, {})).body).secret
+    const first = made?.secret ?? ''
+    const second = await rotate()
+    expect(await accepted([first, second], path)).toEqual([true, true])
+    const third = await rotate()
+    expect(await accepted([first, second, third], path)).toEqual([false, true, true])
+    service.clock.advance(dayMs)
+    receiver.requests.length = 0
+    await call('POST', `${path}/test`, {})
+    await deliver()
+    expect(String(receiver.requests[0]?.headers['webhook-signature']).split(' ')).toHaveLength(1)
   })
 
   test('an alert subscription receives no event before its endpoint has answered the challenge', async () => {

@@ -35,7 +35,7 @@ async function subscribe(hosts: readonly string[], times: number): Promise<void>
 function startDeliveries(send: PinnedFetch) {
   const { database, keys, random, log } = service.actions
   const stop = new AbortController()
-  const secretOf = (id: string) => webhookSecret(keys.hash, id)
+  const secretOf = (id: string, version: number) => webhookSecret(keys.hash, id, version)
   let roundEnds = gate()
   // A round ends when nothing runs, or when the test ends it.
   const clock = { ...service.clock, sleep: () => (roundEnds = gate()).opened }

@@ -190,7 +190,7 @@ export async function startBuilder(host: Host) {
         random,
         log,
         send: host.receivers.reach(process),
-        secretOf: (id) => webhookSecret(installation.keyedHash, id),
+        secretOf: (id, version) => webhookSecret(installation.keyedHash, id, version),
         userAgent: 'simulation',
         signal: new AbortController().signal,
       }),

@@ -4,6 +4,7 @@ import {
   alertFeed,
   deliveryList,
   deliveryStatus,
+  rotatedSecret,
   subscribeBody,
   subscription,
   subscriptionCreated,
@@ -116,6 +117,19 @@ export const alertRoutes = {
     answers: {
       200: repeated(testQueued),
       202: json('The challenge is queued.', testQueued),
+      404: noSubscription,
+    },
+  }),
+  rotateAlertSecret: handler('POST', 'partner', {
+    path: `${apiPrefix}/alerts/subscriptions/{id}/rotate`,
+    summary: 'Replace the secret of a webhook',
+    description:
+      'For 24 hours `webhook-signature` contains two signatures, by the new secret and by the one before, separated by a space; libraries of Standard Webhooks accept either. An older secret is void at once, so two rotations void a secret that others know.',
+    params: { id },
+    body: emptyBody,
+    answers: {
+      200: repeated(rotatedSecret),
+      201: json('Replaced. The secret is shown only in this answer.', rotatedSecret),
       404: noSubscription,
     },
   }),

@@ -63,6 +63,15 @@ export const subscriptionCreated = model('AlertSubscriptionCreated', {
   secret: text(80),
 })
 
+export const rotatedSecret = model('AlertSecret', {
+  id: text(80),
+  secret: text(80),
+  secret_version: count.describe('Number of rotations.'),
+  previous_valid_until: time.describe(
+    'Until then deliveries are also signed with the secret before this one.',
+  ),
+})
+
 export const subscription = model('AlertSubscription', {
   ...subscriptionFields,
   status_reason: text(300).optional(),

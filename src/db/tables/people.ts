@@ -242,6 +242,8 @@ export const peopleTables = {
       /** Null for all rails and the events without a rail. */
       rails: column.optionalStrings,
       severity: column.optionalOneOf('info', 'warning', 'critical'),
+      secret_version: column.integer,
+      rotated_at: column.optionalText,
       /** `pending` until the endpoint has answered the challenge. */
       status: column.oneOf('pending', 'active', 'disabled'),
       status_reason: column.optionalText,

@@ -1,6 +1,7 @@
 import {
   enableSubscription,
   ownSubscription,
+  rotateSecret,
   subscribe,
   subscriptionView,
   testSubscription,
@@ -62,6 +63,7 @@ export function alertHandlers(deps: ActionDeps) {
     },
     unsubscribeAlerts: ({ params }, context) => unsubscribe(deps, params.id, context),
     enableAlerts: ({ params }, context) => enableSubscription(deps, params.id, context),
+    rotateAlertSecret: ({ params }, context) => rotateSecret(deps, params.id, context),
     testAlerts: ({ params }, context) => testSubscription(deps, params.id, context),
   } satisfies Partial<Handlers>
 }
