@@ -14,6 +14,12 @@ export const messages = {
     service: string,
     from: { readonly timestamp: string; readonly handle: string; readonly url: string },
   ) => `${service}-attestation-endpoint-v1:${from.timestamp}:${from.handle}:${from.url}`,
+  /** Signed by the new wallet; wallets as displayed by the ledger. */
+  partnerWallet: (
+    service: string,
+    from: Readonly<Record<'timestamp' | 'handle' | 'oldWallet' | 'wallet', string>>,
+  ) =>
+    `${service}-partner-wallet-v1:${from.timestamp}:${from.handle}:${from.oldWallet}:${from.wallet}`,
   /** Signed by the payer. `buyer`: the handle of a partner, or the nonce of a payment for a read. */
   payment: (service: string, from: { readonly buyer: string }) =>
     `${service}-payment-v1:${from.buyer}`,

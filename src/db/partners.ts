@@ -156,6 +156,27 @@ export async function moveAttestation(
   return isMoved ? await findPartner(db, { handle }) : null
 }
 
+/** The alerts and the attestation endpoint follow. */
+export async function moveWallet(
+  db: Db,
+  { handle, wallet: old, attestationWallet }: PartnerRecord,
+  { wallet, now }: { readonly wallet: Wallet; readonly now: string },
+): Promise<PartnerRecord> {
+  await updateRecord(
+    db,
+    'partners',
+    { handle },
+    {
+      wallet: wallet.id,
+      display: wallet.display,
+      attestationWallet: attestationWallet === old ? wallet.id : attestationWallet,
+      updatedAt: now,
+    },
+  )
+  await updateRecord(db, 'alert_subscriptions', { wallet: old }, { wallet: wallet.id })
+  return await knownPartner(db, handle)
+}
+
 /** Unbinds the wallet for the operator; the next signature binds one. Returns false for an unknown partner. */
 export async function releaseAttestation(db: Db, handle: string, now: string): Promise<boolean> {
   const changes = { attestationWallet: null, updatedAt: now }

@@ -63,6 +63,7 @@ describe('messages', () => {
       jobId: text,
       handle: text,
       buyer: text,
+      oldWallet: text,
     }
     const fields = fc.record({ ...ofBody, url: text, method: text, path: text, rawSha256: text })
     const kinds = Object.values(messages)

@@ -10,6 +10,7 @@ import {
   partnerChanges,
   partnerHandle,
   partnerList,
+  partnerWalletBody,
   signupAnswer,
   signupBody,
   subscriptionBody,
@@ -107,6 +108,18 @@ export const partnerRoutes = {
     body: attestationBody,
     answers: {
       200: json('The partner with the new endpoint.', partner),
+      404: notFound('unknown_partner'),
+    },
+  }),
+  changePartnerWallet: handler('PATCH', 'partner', {
+    path: `${apiPrefix}/partners/{handle}/wallet`,
+    summary: 'Move a partner to another wallet',
+    description:
+      'The credentials are those of the old wallet; the new one signs `<service>-partner-wallet-v1:{TIMESTAMP}:{HANDLE}:{OLD_WALLET}:{NEW_WALLET}`, with `timestamp` and `wallet` exactly as sent and the old wallet as in the credentials. The subscription, alerts, the attestation endpoint and the limits follow the partner. Reputation, receipts and finished jobs remain with the old wallet; the request is refused with 409 while it has posted or works on a job that is not finished, and its open bids lapse.',
+    params: { handle },
+    body: partnerWalletBody,
+    answers: {
+      200: json('The partner with the new wallet.', partner),
       404: notFound('unknown_partner'),
     },
   }),

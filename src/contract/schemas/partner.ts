@@ -208,6 +208,12 @@ export const attestationBody = bodyModel('AttestationEndpoint', {
 })
 export type AttestationBody = z.infer<typeof attestationBody>
 
+export const partnerWalletBody = bodyModel('PartnerWallet', {
+  ...signedFields,
+  wallet: signedFields.wallet.describe('The new wallet, which signs the message.'),
+})
+export type PartnerWalletBody = z.infer<typeof partnerWalletBody>
+
 export const oathEntry = model('OathEntry', {
   kind: z
     .enum(['worker', 'claim', 'partner', 'write'])

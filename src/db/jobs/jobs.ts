@@ -216,6 +216,30 @@ export async function awardBid(
 }
 
 /** Oldest first. */
+/** True if the wallet has posted or works on a job that is neither finished nor cancelled. */
+export async function hasUnfinishedJob(db: Db, wallet: string): Promise<boolean> {
+  const posted = { poster: wallet, status: ['open', 'awarded', 'delivered'] } as const
+  const own = selectRecords(db, 'jobs', posted).limit(1)
+  const awarded = db
+    .selectFrom('jobs')
+    .innerJoin('job_bids', 'job_bids.id', 'jobs.awarded_bid')
+    .select('jobs.seq')
+    .where('jobs.status', 'in', ['awarded', 'delivered'])
+    .where('job_bids.bidder', '=', wallet)
+    .limit(1)
+  const found = await Promise.all([own.executeTakeFirst(), awarded.executeTakeFirst()])
+  return found.some((job) => job !== undefined)
+}
+
+export async function lapseOpenBids(db: Db, bidder: string, now: string): Promise<void> {
+  await updateRecord(
+    db,
+    'job_bids',
+    { bidder, status: 'open' },
+    { status: 'lapsed', updatedAt: now },
+  )
+}
+
 export const bidRows = (jobId: string): RowList<BidRecord> => ({
   name: 'bids',
   read: async (db, { limit, before: after }) => {

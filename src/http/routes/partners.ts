@@ -7,6 +7,7 @@ import {
   oathView,
   ownPartnerView,
 } from '../../actions/partner-profile.ts'
+import { changePartnerWallet } from '../../actions/partner-wallet.ts'
 import { changeSubscription, cancelOwnSubscription } from '../../actions/subscriptions/change.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { Partner } from '../../contract/schemas/partner.ts'
@@ -65,6 +66,8 @@ export function partnerHandlers(deps: ActionDeps) {
       const { rows, fields } = await readPage(list, query, oathRows(handle))
       return { body: { ...fields, oaths: rows.map(oathView) } }
     },
+    changePartnerWallet: ({ params, body }, context) =>
+      changePartnerWallet(deps, { ...context, ...params, body }),
     updateAttestationEndpoint: ({ params, body }, context) =>
       setAttestationEndpoint(deps, { ...context, ...params, body }),
   } satisfies Partial<Handlers>
