@@ -21,6 +21,7 @@ import type { OutcomeOf } from './idempotency.ts'
 import { requirePartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
+import type { ReferenceRail } from './reference.ts'
 import { requireWallet } from './signed-body.ts'
 import { enforcePartnerWriteQuota, enforceRowQuota } from './write-quotas.ts'
 
@@ -45,7 +46,7 @@ export async function apply(
   if (block === undefined) {
     return await commitPartnerWrite(deps, action, async (tx) => {
       const attempt = await record(tx, deps, write, { worker: worker.display, mode: 'manual' })
-      return await finish(tx, deps, attempt, { end: manual, applyUrl })
+      return await finish(tx, deps, attempt, { end: manual, applyUrl, reason: manualReason(rail) })
     })
   }
   // Repeats need no outbound slot, so they are answered even when all slots are taken.
@@ -97,6 +98,12 @@ interface End extends Pick<ApplicationRecord, 'fault'> {
   readonly outcome: Exclude<ApplicationRecord['outcome'], 'running'>
   readonly status: number | null
 }
+
+function manualReason({ entry_requirements: required }: ReferenceRail): string {
+  const joining = required ? ` To join: ${required.join('; ')}.` : ''
+  return `We know no address at which this rail takes applications without an account of its own.${joining}`
+}
+
 const manual: End = { outcome: 'manual', status: null, fault: null }
 const interrupted: End = { outcome: 'unknown', status: null, fault: null }
 
@@ -104,13 +111,18 @@ async function finish(
   tx: Db,
   deps: ActionDeps,
   attempt: Omit<RecordedAttempt, 'isNew'>,
-  { end, applyUrl }: { readonly end: End; readonly applyUrl: string },
+  {
+    end,
+    applyUrl,
+    reason,
+  }: { readonly end: End; readonly applyUrl: string; readonly reason?: string },
 ): Promise<OutcomeOf<'applyToRail'>> {
   const outcome = { outcome: end.outcome, upstreamStatus: end.status, fault: end.fault }
   const finishedAt = isoTime(deps.clock.now())
   const running = { id: attempt.id, outcome: 'running' } as const
   await updateRecord(tx, 'applications', running, { ...outcome, finishedAt })
-  return { status: 201, body: viewOf({ ...attempt, ...outcome }, applyUrl) }
+  const view = viewOf({ ...attempt, ...outcome }, applyUrl)
+  return { status: 201, body: { ...view, ...present({ manual_reason: reason }) } }
 }
 
 interface RecordedAttempt extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode' | 'submittedAt'> {

@@ -15,8 +15,10 @@ const rail = z.object({
   chain: z.string(),
   sample_apply_url: z.string().optional(),
   reference_url: z.string(),
+  entry_requirements: z.array(z.string()).nullish(),
   apply: applyBlock.optional(),
 })
+export type ReferenceRail = z.infer<typeof rail>
 const skillsFile = z.object({ skills: z.array(skill) })
 const hasPrice = (entry: z.infer<typeof tier>) =>
   (entry.tier === 'free') === (entry.price_usdc_month === 0)
@@ -29,7 +31,7 @@ const platformsFile = z.strictObject({ platforms: z.array(platform) })
 export type OathKind = z.infer<typeof oath>['kind']
 
 export interface Reference {
-  readonly rails: ReadonlyMap<string, z.infer<typeof rail>>
+  readonly rails: ReadonlyMap<string, ReferenceRail>
   readonly skills: ReadonlySet<string>
   readonly tiers: ReadonlyMap<string, z.infer<typeof tier>>
   readonly oaths: ReadonlyMap<OathKind, z.infer<typeof oath>>

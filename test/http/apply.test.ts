@@ -75,6 +75,9 @@ describe('an application', () => {
       rail: 'x402',
       mode: 'manual',
       outcome: 'manual',
+      manual_reason: expect.stringMatching(
+        /^We know no address .* To join: HTTPS endpoint; /,
+      ) as unknown,
       sample_apply_url: service.actions.reference().rails.get('x402')?.sample_apply_url,
     })
     expect(answer.body).not.toHaveProperty('upstream_status')

@@ -119,7 +119,7 @@ export const railRoutes = {
     path: `${apiPrefix}/opportunities/apply`,
     summary: 'Apply to a rail through the ledger',
     description:
-      'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"` and the address at which to apply. The ledger makes one attempt with a timeout of 10 s and follows no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded with a hash of its text. Each partner may send at most 20 applications per hour.',
+      'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"`, the reason, and the address at which to apply. The ledger makes one attempt with a timeout of 10 s and follows no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded with a hash of its text. Each partner may send at most 20 applications per hour.',
     body: applyBody,
     answers: {
       200: repeated(application),

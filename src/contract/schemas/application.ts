@@ -27,6 +27,9 @@ export const application = model('Application', {
     ),
   upstream_status: z.int().min(100).max(599).optional(),
   upstream_error: text(300).optional(),
+  manual_reason: text(2000)
+    .optional()
+    .describe('Why the application was not forwarded, and what joining the rail requires.'),
   sample_apply_url: url.optional(),
   submitted_at: time,
 })
