@@ -1,6 +1,7 @@
 /** The parts of the builder, each opened by its settings. */
 import { join } from 'node:path'
 
+import { createBotIdentity } from '../src/auth/web-bot-auth.ts'
 import { chains, rpcSettingOf } from '../src/chain/chains.ts'
 import type { ChainName } from '../src/chain/chains.ts'
 import type { Config } from '../src/config.ts'
@@ -124,6 +125,8 @@ export function openJobs(
       clock,
       random,
       userAgent,
+      sign: createBotIdentity({ siteUrl: config.SITE_URL, keyedHash: keys.hash, clock, random })
+        .sign,
       rpcUrls,
       railBaseUrls: config.railBaseUrls,
     }),

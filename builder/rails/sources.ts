@@ -9,6 +9,7 @@ import { createChainReader } from '../../src/chain/reader.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { createHttp } from '../../src/outbound/http-client.ts'
+import type { HttpOptions } from '../../src/outbound/http-client.ts'
 
 /** Public nodes refuse many requests, above all while several rails begin to read. */
 const rpcRetries = 5
@@ -34,6 +35,7 @@ export interface SourceOptions {
   readonly clock: Clock
   readonly random: Random
   readonly userAgent: string
+  readonly sign?: HttpOptions['sign']
   /** A public endpoint is used for a chain without a setting. */
   readonly rpcUrls: Readonly<Partial<Record<ChainName, string | null>>>
   readonly railBaseUrls: ReadonlyMap<string, string>
@@ -51,7 +53,12 @@ export function createSources(options: SourceOptions) {
   }
   return {
     http: (rail: string, signal: AbortSignal) =>
-      createHttp({ ...client, baseUrl: railBaseUrls.get(rail), signal }),
+      createHttp({
+        ...client,
+        sign: options.sign ?? null,
+        baseUrl: railBaseUrls.get(rail),
+        signal,
+      }),
     chain: (name: EvmChainName, signal: AbortSignal) =>
       createChainReader(name, rpcUrl(name), readerOf(name, signal)),
     hasNode: (name: EvmChainName) => (options.rpcUrls[name] ?? null) !== null,

@@ -1,6 +1,7 @@
 import type { ActionDeps } from '../actions/deps.ts'
 import { submitFeedback } from '../actions/feedback.ts'
 import { proposeSkill } from '../actions/proposals.ts'
+import { createBotIdentity } from '../auth/web-bot-auth.ts'
 import { ApiError } from '../contract/errors.ts'
 import { pathOf } from '../contract/routes.ts'
 import { deltaLimit, deltaSince } from '../core/delta.ts'
@@ -34,6 +35,8 @@ export function serviceEndpoints(
   store: Pick<DocumentStore, 'get' | 'getFile' | 'state'>,
 ): readonly Endpoint[] {
   const published = createPublishedDocuments(store)
+  const { clock, keys, random, site } = actions
+  const bot = createBotIdentity({ siteUrl: site.url, keyedHash: keys.hash, clock, random })
   const handlers: Handlers = {
     ...workerHandlers(actions),
     ...receiptHandlers(actions),
@@ -47,6 +50,7 @@ export function serviceEndpoints(
     submitFeedback: ({ body }, context) => submitFeedback(actions, { ...context, body }),
     ...imageHandlers(published),
     ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),
+    getBotKeys: () => Promise.resolve(bot.directory()),
     async getEvidence({ params: { sha256 } }, { list }) {
       // Evidence can be large, so reads of one network take turns as lists do.
       const text = await list((db) => findEvidence(db, sha256))

@@ -15,6 +15,8 @@ export interface HttpOptions {
   readonly clock: Clock
   readonly random: Random
   readonly userAgent?: string | undefined
+  /** Headers that sign a request to the URL; null for none. */
+  readonly sign?: ((target: URL) => Readonly<Record<string, string>>) | null
   /** Replaces the origin of every URL (`RAIL_BASE_URL_<RAIL>`), but not the path and query. */
   readonly baseUrl?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -131,7 +133,7 @@ async function follow(
   for (let hops = 0; ; hops += 1) {
     const response = await options.fetch(target, {
       method: methodOf(request),
-      headers: headersOf(options, request),
+      headers: { ...headersOf(options, request), ...options.sign?.(target) },
       redirect: 'manual',
       signal,
       ...(request.json === undefined ? {} : { body: JSON.stringify(request.json) }),

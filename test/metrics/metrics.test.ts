@@ -205,7 +205,7 @@ describe('counters', () => {
   test('counters count requests at the front door', async () => {
     const before = await scrape()
     await get('/api/v1/rails', 3)
-    await get('/api/v1/rails/x402?x=1', 2)
+    await get('/api/v1/rails/x402?', 2)
     await get('/api/v1/rails/nothing-here')
     await get('/desk/SKILL.md')
     await get('/no/such/place', 2)

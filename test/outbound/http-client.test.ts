@@ -1,7 +1,10 @@
+import { createHash, createPublicKey, verify } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 
+import { createBotIdentity } from '../../src/auth/web-bot-auth.ts'
 import { redirectTarget } from '../../src/outbound/http-address.ts'
 import { createHttp } from '../../src/outbound/http-client.ts'
 import type { HttpOptions } from '../../src/outbound/http-client.ts'
@@ -30,6 +33,22 @@ function client(options: Partial<HttpOptions> = {}) {
     ...options,
   })
   return { http, pauses }
+}
+
+/** Verifies by RFC 9421 alone. The headers contain one signature. */
+function isSigned(headers: Readonly<Record<string, string>>, authority: string, x: string) {
+  const [, label = '', parameters = ''] =
+    /^(\w+)=(.+)$/.exec(headers['signature-input'] ?? '') ?? []
+  const names = (/^\((.*?)\)/.exec(parameters)?.[1] ?? '').split(' ')
+  const values: Record<string, string | undefined> = {
+    '"@authority"': authority,
+    '"signature-agent"': headers['signature-agent'],
+  }
+  const lines = names.map((name) => `${name}: ${values[name]}`)
+  const base = [...lines, `"@signature-params": ${parameters}`].join('\n')
+  const signature = headers['signature']?.slice(`${label}=:`.length, -1) ?? ''
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  return verify(null, Buffer.from(base), key, Buffer.from(signature, 'base64'))
 }
 
 async function failureOf(reading: Promise<HttpAnswer>): Promise<string> {
@@ -262,4 +281,52 @@ test('errors contain no key of an address and no path of a named request', async
   expect(path).toBe(`GET ${url.slice(7)}/v2/[redacted]: HTTP 403`)
   const user = await failureOf(client().http.json('https://me:pa55@source.example/list'))
   expect(user).toBe('GET source.example/list: URLs with a user name are not fetched')
+})
+
+test('the example of the Web Bot Auth draft has a good signature', () => {
+  const parameters =
+    '("@authority" "signature-agent");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=1735693200;nonce="e8N7S2MFd/qrd6T2R3tdfAuuANngKI7LFtKYI/vowzk4lAZYadIX6wW25MwG7DCT9RUKAJ0qVkU0mEeLElW1qg==";tag="web-bot-auth"'
+  const headers = {
+    'signature-agent': '"https://signature-agent.test"',
+    'signature-input': `sig2=${parameters}`,
+    signature:
+      'sig2=:jdq0SqOwHdyHr9+r5jw3iYZH6aNGKijYp/EstF4RQTQdi5N5YYKrD+mCT1HA1nZDsi6nJKuHxUi/5Syp3rLWBA==:',
+  }
+  const x = 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs'
+  expect(isSigned(headers, 'example.com', x)).toBe(true)
+  expect(isSigned(headers, 'example.org', x)).toBe(false)
+})
+
+test('each request of a poll, also after a redirect, is signed for its host by the published key', async () => {
+  const identity = createBotIdentity({
+    siteUrl: 'https://ledger.example',
+    keyedHash: (purpose, text) =>
+      createHash('sha256')
+        .update(purpose + text)
+        .digest('hex'),
+    clock: { now: () => nowMs },
+    random: { bytes: (length) => new Uint8Array(length) },
+  })
+  const { keys } = z
+    .object({ keys: z.tuple([z.object({ kid: z.string(), x: z.string() })]) })
+    .parse(JSON.parse(identity.directory().text))
+  const { url, requests } = await serveInTurn([302, { location: '/moved' }], [200])
+  const { http } = client({ sign: identity.sign })
+  await http.json(url)
+  expect(requests).toHaveLength(2)
+  for (const request of requests) {
+    const headers = z.record(z.string(), z.string()).parse(request.headers)
+    expect(headers['signature-agent']).toBe('"https://ledger.example"')
+    expect(headers['signature-input']).toContain(`keyid="${keys[0].kid}";alg="ed25519"`)
+    expect(headers['signature-input']).toContain(';tag="web-bot-auth"')
+    expect(isSigned(headers, new URL(url).host, keys[0].x)).toBe(true)
+    expect(isSigned(headers, 'other.example', keys[0].x)).toBe(false)
+  }
+})
+
+test('requests are not signed for a ledger without https, whose key no verifier would fetch', () => {
+  const [clock, random] = [{ now: () => nowMs }, { bytes: () => new Uint8Array(64) }]
+  const keyedHash = () => 'ab'.repeat(32)
+  const siteUrl = 'http://127.0.0.1:8787'
+  expect(createBotIdentity({ siteUrl, keyedHash, clock, random }).sign).toBeNull()
 })

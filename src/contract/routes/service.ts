@@ -41,6 +41,13 @@ export const selfRoutes = {
       'Ed25519 keys by `kid`. The header `X-Signature-Key` of a document contains the `kid`; `X-Signature` contains the signature over the bytes of the body.',
     answers: { 200: json('The keys.', signingKeys) },
   }),
+  getBotKeys: live({
+    path: '/.well-known/http-message-signatures-directory',
+    summary: 'List the key that signs our requests to rails',
+    description:
+      'A JSON Web Key Set for Web Bot Auth, signed with its key (RFC 9421). Polls of rails over HTTP have the headers `Signature-Agent`, `Signature-Input` and `Signature`.',
+    answers: { 200: text('The key.', 'application/http-message-signatures-directory+json') },
+  }),
   getX402Discovery: document(300, {
     path: '/.well-known/x402',
     summary: 'List paid requests and how to pay for them',
