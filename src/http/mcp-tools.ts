@@ -2,12 +2,12 @@ import type { ActionDeps } from '../actions/deps.ts'
 import { issuerOf } from '../auth/exchange-keys.ts'
 import { verifyReceipt } from '../auth/verify-receipt.ts'
 import { ApiError } from '../contract/errors.ts'
-import { mcpReadFacts, mcpReads, mcpTools } from '../contract/mcp.ts'
+import { mcpRailRow, mcpReadFacts, mcpReads, mcpTools } from '../contract/mcp.ts'
 import type { McpReadId } from '../contract/mcp.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
 import type { Rail } from '../contract/schemas/rail.ts'
 import { allGood } from '../core/check.ts'
-import { entriesOf } from '../core/entries.ts'
+import { entriesOf, recordOf } from '../core/entries.ts'
 import { knownFigure } from '../core/figures.ts'
 import { evidenceTenths, reputationFormula } from '../core/reputation/formula.ts'
 import { reputationDecayDays } from '../core/reputation/standing.ts'
@@ -58,7 +58,6 @@ export function mcpToolsOf(
 async function verifyStored(deps: ActionDeps, id: string) {
   const found = await receiptDetailOf(deps.database.reader, id, deps.site.url)
   if (found === null) throw new ApiError('unknown_receipt')
-  const { content, verification, onchain_verified, explorer_url } = found
   const keys = new Map<string, string | readonly string[]>(
     [...deps.reference().platforms.values()].map((entry) => [entry.platform, entry.public_key]),
   )
@@ -67,17 +66,8 @@ async function verifyStored(deps: ActionDeps, id: string) {
     exchange.public_key,
     ...(exchange.retired ?? []).map((key) => key.public_key),
   ])
-  const { kind, checks } = verifyReceipt(content, keys, id)
-  return {
-    receipt_id: id,
-    kind,
-    holds: allGood(checks),
-    checks,
-    verification,
-    onchain_verified,
-    ...(explorer_url === undefined ? {} : { explorer_url }),
-    content,
-  }
+  const { checks } = verifyReceipt(found.content, keys, id)
+  return { ...found, holds: allGood(checks), checks }
 }
 
 function byVolume(left: Rail, right: Rail): number {
@@ -85,21 +75,7 @@ function byVolume(left: Rail, right: Rail): number {
 }
 
 function rowOf(entry: Rail) {
-  return {
-    rail: entry.rail,
-    display_name: entry.display_name,
-    status: entry.status,
-    judged: entry.judged,
-    chain: entry.chain,
-    category: entry.category,
-    tpv_30d_usdc: knownFigure(entry, 'tpv_30d_usdc'),
-    unique_workers_30d: knownFigure(entry, 'unique_workers_30d'),
-    top_worker_share: knownFigure(entry, 'top_worker_share'),
-    entry_cost_usdc: entry.entry_cost_usdc,
-    figures_source: entry.figures_source,
-    figures_as_of: entry.figures_as_of,
-    stale: entry.stale,
-  }
+  return mcpRailRow.parse({ ...entry, ...recordOf(entry.unknown_figures, () => null) })
 }
 
 /** Of a rail that is not listed as paying. */
@@ -188,18 +164,21 @@ function publicReads(
 }
 
 function picked(given: Given, parameters: object = {}): Record<string, string> {
-  const names = Object.keys(parameters).filter((name) => given[name] !== undefined)
+  const names = Object.keys(parameters).filter((name) => (given[name] ?? false) !== false)
   return Object.fromEntries(names.map((name) => [name, String(given[name])]))
 }
 
-/** Cuts the lists of a document; `omitted` counts the missing entries of each. */
+/** Cuts the lists of entries, also those of `delta_since`; `omitted` counts the missing entries of each. */
 function shortened(document: object, limit: number): object {
   const cut: Record<string, unknown> = { ...document }
   const omitted: Record<string, number> = {}
   for (const [name, value] of Object.entries(cut)) {
-    if (!Array.isArray(value) || value.length <= limit) continue
-    cut[name] = value.slice(0, limit)
-    omitted[name] = value.length - limit
+    if (typeof value !== 'object' || value === null) continue
+    if (!Array.isArray(value)) cut[name] = shortened(value, limit)
+    else if (value.length > limit && typeof value[0] === 'object') {
+      cut[name] = value.slice(0, limit)
+      omitted[name] = value.length - limit
+    }
   }
-  return Object.keys(omitted).length === 0 ? document : { ...cut, omitted }
+  return Object.keys(omitted).length === 0 ? cut : { ...cut, omitted }
 }

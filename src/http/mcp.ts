@@ -14,6 +14,7 @@ import type { McpToolFacts } from '../contract/mcp.ts'
 import { mcpPath } from '../contract/route.ts'
 import { routeOf } from '../contract/routes.ts'
 import { version } from '../contract/version.ts'
+import { demoSentence } from '../core/demo-mark.ts'
 import type { Log } from '../core/deps.ts'
 import { entriesOf } from '../core/entries.ts'
 import type { ReadList } from '../db/lists.ts'
@@ -21,25 +22,34 @@ import { answerText, queryOf } from './answer.ts'
 import type { Endpoint } from './context.ts'
 import { failureOf, isServerFault } from './errors.ts'
 import { listWhileOpen } from './lists.ts'
+import { listedSchema } from './mcp-schemas.ts'
 import type { PublishedDocuments } from './published-documents.ts'
 import { readJsonBody } from './read-body.ts'
+import { validate } from './validate.ts'
 
-export interface Tool extends McpToolFacts {
-  readonly name: string
-  /** A string is text that is not JSON, or a document as it was signed. @throws ApiError for errors that the caller can fix */
-  readonly call: (input: unknown, list: ReadList) => Promise<object | string>
-}
+export type Tool = ReturnType<typeof tool>
+
+/** A string is text that is not JSON, or a document as it was signed. @throws ApiError for errors that the caller can fix */
+type Call<Input> = (input: Input, list: ReadList) => Promise<object | string> | object | string
 
 export function tool<Input extends z.ZodObject>(
   name: string,
-  facts: McpToolFacts & { readonly input: Input },
-  call: (input: z.infer<Input>, list: ReadList) => Promise<object | string> | object,
-): Tool {
-  return { name, ...facts, call: async (value, list) => await call(facts.input.parse(value), list) }
+  { title, description, input, output }: McpToolFacts & { readonly input: Input },
+  answer: Call<z.infer<Input>>,
+) {
+  const config = {
+    title,
+    description,
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    inputSchema: listedSchema(input, 'input'),
+    ...(output === undefined ? {} : { outputSchema: listedSchema(output, 'output') }),
+  }
+  const call: Call<unknown> = (sent, list) => answer(validate(input, sent), list)
+  return { name, config, call }
 }
 
 interface Options {
-  readonly siteUrl: string
+  readonly site: ActionDeps['site']
   readonly tools: readonly Tool[]
   readonly published: PublishedDocuments
   readonly log: Pick<Log, 'debug' | 'error'>
@@ -56,7 +66,7 @@ export function mcpEndpoint(
   published: PublishedDocuments,
   tools: readonly Tool[],
 ): Endpoint {
-  const options = { siteUrl: site.url, tools, published, log }
+  const options = { site, tools, published, log }
   const ownOrigin = new URL(site.url).origin
   return {
     route: { method: 'POST', path: mcpPath, serving: { kind: 'handler', cache: 'no-store' } },
@@ -95,37 +105,41 @@ function isTrusted(origin: string | undefined, own: string): boolean {
   return secureOrigin.test(origin) || loopbackOrigin.test(origin)
 }
 
-async function handlerFor(
-  { siteUrl, tools, published, log }: Options,
-  list: ReadList,
-): Promise<McpHttpHandler> {
-  const { McpServer, ResourceNotFoundError, ResourceTemplate, createMcpHandler } =
-    await import('@modelcontextprotocol/server')
+async function handlerFor(options: Options, list: ReadList): Promise<McpHttpHandler> {
+  const { site, tools, published, log } = options
+  const sdk = await import('@modelcontextprotocol/server')
   const onerror = ({ message }: Error) => log.debug('mcp request refused', { reason: message })
   const make = () => {
     const about = { name: 'agent-income-ledger', title: 'Agent Income Ledger', version }
-    const server = new McpServer({ ...about, websiteUrl: siteUrl }, { instructions })
-    for (const { name, title, description, input, call } of tools) {
-      const annotations = { readOnlyHint: true, openWorldHint: false } as const
-      const config = { title, description, inputSchema: input, annotations }
+    const server = new sdk.McpServer(
+      { ...about, websiteUrl: site.url },
+      { instructions: site.isDemo ? `${demoSentence} ${instructions}` : instructions },
+    )
+    for (const { name, config, call } of tools) {
       server.registerTool(
         name,
         config,
         async (sent: unknown, _context: ServerContext) =>
-          await answerOf(() => call(sent, list), log),
+          await answerOf(async () => await call(sent, list), options),
       )
     }
     for (const [name, { title, description, input, text }] of entriesOf(mcpPrompts)) {
-      server.registerPrompt(name, { title, description, argsSchema: input }, (sent: object) => ({
-        messages: [{ role: 'user', content: { type: 'text', text: filled(text, sent) } }],
-      }))
+      const argsSchema = listedSchema(input, 'input')
+      server.registerPrompt(name, { title, description, argsSchema }, (sent) => {
+        try {
+          const told = filled(text, validate(input.strict(), sent))
+          return { messages: [{ role: 'user', content: { type: 'text', text: told } }] }
+        } catch (error) {
+          throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, textOf(error))
+        }
+      })
     }
-    const notFound = (uri: string) => new ResourceNotFoundError(uri)
-    registerResources(server, ResourceTemplate, { siteUrl, published }, notFound)
+    const notFound = (uri: string) => new sdk.ResourceNotFoundError(uri)
+    registerResources(server, sdk.ResourceTemplate, { site, published }, notFound)
     return server
   }
   // Offers no subscriptions, so each response is one message.
-  return createMcpHandler(make, { maxSubscriptions: 0, keepAliveMs: 0, onerror })
+  return sdk.createMcpHandler(make, { maxSubscriptions: 0, keepAliveMs: 0, onerror })
 }
 
 const documents = (['listRails', ...Object.values(mcpReads)] as const)
@@ -138,7 +152,7 @@ const pagePath = /^\/(?:llms\.txt|docs(?:\/[\w-]+)?\.md|[\w-]+\/SKILL\.md)$/
 function registerResources(
   server: McpServer,
   Template: typeof ResourceTemplate,
-  { siteUrl, published }: Pick<Options, 'siteUrl' | 'published'>,
+  { site, published }: Pick<Options, 'site' | 'published'>,
   notFound: (uri: string) => Error,
 ): void {
   const read = (uri: URL) => {
@@ -149,12 +163,12 @@ function registerResources(
   }
   for (const { id, path, params, summary: title, description } of documents) {
     const facts = { title, description }
-    const uri = `${siteUrl}${path}`
+    const uri = `${site.url}${path}`
     if (params === undefined) server.registerResource(id, uri, facts, read)
     else server.registerResource(id, new Template(uri, { list: undefined }), facts, read)
   }
   for (const path of published.paths().filter((each) => pagePath.test(each))) {
-    server.registerResource(path, `${siteUrl}${path}`, { mimeType: 'text/markdown' }, read)
+    server.registerResource(path, `${site.url}${path}`, { mimeType: 'text/markdown' }, read)
   }
 }
 
@@ -163,28 +177,28 @@ function filled(text: string, given: object): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(byName.get(name)))
 }
 
-/** Longer answers are text only: clients that pass on both forms would send them to the model twice. */
-const MOST_STRUCTURED_CHARACTERS = 32 * 1024
-
-async function answerOf(call: () => Promise<object | string>, log: Options['log']) {
+async function answerOf(call: () => Promise<object | string>, { site, log }: Options) {
+  // The text itself may be a proof, which another line would break.
+  const mark = site.isDemo ? [{ type: 'text' as const, text: demoSentence }] : []
+  const content = (text: string) => [{ type: 'text' as const, text }, ...mark]
   try {
     const found = await call()
-    const text = typeof found === 'string' ? found : JSON.stringify(found)
-    const isShort = typeof found !== 'string' && text.length <= MOST_STRUCTURED_CHARACTERS
-    return {
-      content: [{ type: 'text' as const, text }],
-      ...(isShort ? { structuredContent: { ...found } } : {}),
-    }
+    if (typeof found === 'string') return { content: content(found) }
+    const structuredContent = { ...(site.isDemo ? { demo: true } : {}), ...found }
+    return { content: content(JSON.stringify(structuredContent)), structuredContent }
   } catch (error) {
-    const failure = failureOf(error, '')
-    if (isServerFault(failure)) {
+    if (isServerFault(failureOf(error, ''))) {
       const reason = error instanceof Error ? error.message : 'unknown'
       log.error('mcp tool failed', { reason })
     }
-    const { code, issues = [] } = failure
-    const { message } = errorCodes[code]
-    const fixes = issues.map((issue) => `; ${issue.path} ${issue.message}`)
-    const text = `${code}: ${isServerFault(failure) ? message : (failure.details ?? message) + fixes.join('')}`
-    return { content: [{ type: 'text' as const, text }], isError: true }
+    return { content: content(textOf(error)), isError: true }
   }
+}
+
+function textOf(error: unknown): string {
+  const failure = failureOf(error, '')
+  const { code, details, issues = [] } = failure
+  const { message } = errorCodes[code]
+  const fixes = issues.map((issue) => `; ${issue.path} ${issue.message}`)
+  return `${code}: ${isServerFault(failure) ? message : (details ?? message) + fixes.join('')}`
 }

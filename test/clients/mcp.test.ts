@@ -62,6 +62,10 @@ test('the MCP Inspector lists and calls tools, prompts and resources', async () 
   expect(await inspect('tools/call', ...call)).toMatchObject({
     structuredContent: { rail: 'alpha' },
   })
+  const pact = ['--tool-name', 'get_pact', '--tool-arg', 'id=14']
+  expect(await inspect('tools/call', ...pact)).toMatchObject({
+    structuredContent: { pact_id: '14' },
+  })
   expect(await listed('prompts')).toEqual(Object.keys(mcpPrompts))
   const prompt = ['--prompt-name', 'check_rail', '--prompt-args', 'rail=alpha']
   expect(JSON.stringify(await inspect('prompts/get', ...prompt))).toContain('alpha')

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { z } from 'zod'
 
 import { mcpPrompts, mcpToolFacts } from '../../src/contract/mcp.ts'
+import { demoSentence } from '../../src/core/demo-mark.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
@@ -45,7 +46,10 @@ const calls = () =>
     ],
     verify_receipt: [{ id: receiptId }, { holds: true, kind: 'platform' }],
     reputation_rules: [{}, { decay_days: 60, evidence_weights: { onchain: 1, platform: 0.8 } }],
-    get_stats: [{}, { computed_at: expect.any(String) as unknown }],
+    get_stats: [
+      { since: '2020-01-01T00:00:00Z', limit: 1 },
+      { delta_since: { omitted: { rail_snapshots: expect.any(Number) as unknown } } },
+    ],
     get_rail: [{ name: 'alpha' }, { rail: 'alpha', display_name: 'Rail alpha' }],
     get_rail_history: [{ name: 'alpha', limit: 1 }, { rail: 'alpha' }],
     list_opportunities: [{ chain: 'base', limit: 1 }, { omitted: { opportunities: 1 } }],
@@ -60,14 +64,26 @@ const calls = () =>
       { status: 'open', limit: 3 },
       { total: 0, jobs: [] },
     ],
-    list_skills: [{ limit: 1 }, { skills: [expect.any(Object) as unknown] }],
+    list_skills: [
+      { limit: 1 },
+      {
+        skills: [expect.any(Object) as unknown],
+        categories: expect.arrayContaining(['legal-compliance']) as unknown,
+      },
+    ],
     list_pacts: [
       {},
       { settled: [{ pact_id: '12' }], recorded: [{ pact_id: '9', state: 'recorded' }] },
     ],
-    get_pact: [{ id: '14' }, { state: 'in_flight', phase_status: 'submitted' }],
+    get_pact: [{ id: 14 }, { state: 'in_flight', phase_status: 'submitted' }],
     list_articles: [{}, { articles: expect.any(Array) as unknown }],
   }) as const
+
+const textsOf = (content: unknown) =>
+  z
+    .array(z.object({ text: z.string() }))
+    .parse(content)
+    .map(({ text }) => text)
 
 async function connected(mode: 'legacy' | { readonly pin: string }): Promise<Client> {
   const client = new Client(
@@ -92,14 +108,46 @@ describe.each([
       expect(tool.annotations?.readOnlyHint).toBe(true)
       expect(tool.description?.length).toBeGreaterThan(15)
     }
+    expect(JSON.stringify(tools).length).toBeLessThan(64 * 1024)
+    // The client compares each answer with the schema that the server listed.
     for (const [name, [args, expected]] of Object.entries(calls())) {
+      expect(tools.find((tool) => tool.name === name)?.outputSchema, name).toBeDefined()
       const call = { name, arguments: args }
       const { structuredContent, content, isError } = await client.callTool(call)
       expect(isError, name).not.toBe(true)
       expect(structuredContent, name).toMatchObject(expected)
-      const [text] = z.array(z.object({ text: z.string() })).parse(content)
-      expect(JSON.parse(text?.text ?? '')).toEqual(structuredContent)
+      const [text] = textsOf(content)
+      expect(JSON.parse(text ?? '')).toEqual(structuredContent)
     }
+  })
+
+  test('an MCP tool whose answer is text or hashed has no output schema', async () => {
+    const { tools } = await (await connected(mode)).listTools()
+    const names = tools.filter((tool) => tool.outputSchema === undefined).map(({ name }) => name)
+    const texts = ['get_evidence', 'get_evidence_proof', 'get_receipt_proof', 'get_article']
+    expect(names).toEqual(texts)
+  })
+
+  test('an MCP tool lists the fields of entries and leaves out limits', async () => {
+    const { tools } = await (await connected(mode)).listTools()
+    const schema = tools.find(({ name }) => name === 'list_jobs')?.outputSchema
+    expect(schema).toMatchObject({
+      type: 'object',
+      required: expect.arrayContaining(['jobs', 'computed_at']) as unknown,
+      properties: {
+        next_cursor: { type: 'string' },
+        jobs: { type: 'array', items: { properties: { budget_usdc: { type: 'number' } } } },
+      },
+    })
+    expect(JSON.stringify(schema)).not.toMatch(/pattern|maxLength|maximum/)
+  })
+
+  test('an MCP tool accepts a truth value where the API has a text', async () => {
+    const client = await connected(mode)
+    const ask = async (content: boolean) =>
+      JSON.stringify(await client.callTool({ name: 'list_receipts', arguments: { content } }))
+    expect(await ask(true)).toContain('"content":{')
+    expect(await ask(false)).not.toContain('"content":{')
   })
 
   test('an MCP tool filters a list by its arguments', async () => {
@@ -171,13 +219,31 @@ describe.each([
     )
   })
 
-  test('an invalid MCP call returns an explanation', async () => {
+  test.each([
+    ['get_rail', { name: 'nothing' }, 'unknown_rail: No such rail'],
+    ['list_rails', { limit: 1000 }, 'limit must be at most 200'],
+    ['list_rails', { limit: 'ten' }, 'limit must be a number'],
+    ['list_rails', { chain: 'base', rail: 'x402' }, 'rail is unknown; known fields: status, chain'],
+    ['list_jobs', { state: 'open' }, 'state is unknown; known fields: limit, cursor, status'],
+    ['reputation_rules', { wallet: 'x' }, 'wallet is unknown'],
+    ['get_pact', { pact_id: 16 }, 'id is missing; pact_id is unknown; known fields: id'],
+    ['get_pact', { id: 'x' }, 'id must be the number of a pact, such as 16'],
+    ['get_pact', { id: 1.5 }, 'id must be a whole number'],
+    ['list_jobs', { status: 'bogus' }, 'status must be one of open, awarded'],
+  ])('the MCP call %s with %j returns the error "%s"', async (name, args, expected) => {
     const client = await connected(mode)
-    const unknown = await client.callTool({ name: 'get_rail', arguments: { name: 'nothing' } })
-    expect(unknown.isError).toBe(true)
-    expect(JSON.stringify(unknown.content)).toContain('unknown_rail')
-    const wrong = await client.callTool({ name: 'list_rails', arguments: { limit: 1000 } })
-    expect(wrong.isError).toBe(true)
+    const { isError, content } = await client.callTool({ name, arguments: args })
+    expect(isError).toBe(true)
+    expect(textsOf(content)).toEqual([expect.stringContaining(expected)])
+  })
+
+  test.each([
+    [{}, 'skills is missing'],
+    [{ skills: 'x', rail: 'y' }, 'rail is unknown; known fields: skills'],
+  ])('an MCP prompt with the arguments %j is refused', async (args, expected) => {
+    const client = await connected(mode)
+    const got = client.getPrompt({ name: 'find_work', arguments: args })
+    await expect(got).rejects.toThrow(`invalid_input: The input is invalid; ${expected}`)
   })
 })
 
@@ -247,5 +313,30 @@ describe('the MCP endpoint', () => {
     expect((await post('{"jsonrpc":')).status).toBe(400)
     expect((await post('{}', { 'Content-Type': 'text/plain' })).status).toBe(415)
     expect((await post('{"no":"message"}')).status).toBe(400)
+  })
+})
+
+describe('a demo', () => {
+  beforeAll(async () => {
+    await service.restart({
+      actions: { ...(await platformActions(platformKey)), site: { isDemo: true } },
+    })
+  })
+
+  test('a demo states in the MCP instructions and in every result that it is a demo', async () => {
+    const client = await connected('legacy')
+    expect(client.getInstructions()).toContain(demoSentence)
+    const results = []
+    for (const { name } of (await client.listTools()).tools) {
+      const [args] = Object.entries(calls()).find(([each]) => each === name)?.[1] ?? [{}]
+      results.push(await client.callTool({ name, arguments: args }))
+    }
+    for (const { content, structuredContent, isError } of results) {
+      const [text = '', mark] = textsOf(content)
+      expect(mark).toBe(demoSentence)
+      if (isError !== true) expect(structuredContent).toMatchObject({ demo: true })
+      if (isError !== true) expect(JSON.parse(text)).toMatchObject({ demo: true })
+    }
+    expect(results.filter(({ isError }) => isError !== true).length).toBeGreaterThan(15)
   })
 })

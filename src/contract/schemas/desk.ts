@@ -4,7 +4,7 @@ import { count, date, model, url, list, text } from './common.ts'
 
 export const deskSlug = z
   .string()
-  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/)
+  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be the slug of an article')
   .max(120)
 
 export const article = model('Article', {
