@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -339,4 +341,19 @@ describe('a demo', () => {
     }
     expect(results.filter(({ isError }) => isError !== true).length).toBeGreaterThan(15)
   })
+})
+
+test('the docs list the scenarios of the MCP conformance suite that do not apply, with the reasons', async () => {
+  const expected = await readFile('test/clients/mcp-expected-failures.yml', 'utf8')
+  const groups = expected.split(/^ {2}# /m).slice(1)
+  const rows = groups.map((group) => {
+    const [reason = '', ...names] = group.trim().split(/\n {2}- /)
+    return `| ${reason} | ${names.map((name) => `\`${name}\``).join(', ')} |`
+  })
+  expect(rows.length).toBeGreaterThan(2)
+  const docs = await readFile('data/docs/mcp.md', 'utf8')
+  const table = docs.slice(docs.indexOf('| Reason |')).split('\n\n', 1)[0] ?? ''
+  expect(table.split('\n').slice(2)).toEqual(rows)
+  const [, release = ''] = / (@\S+) /.exec(expected) ?? []
+  expect(docs).toContain(`\`${release}\``)
 })
