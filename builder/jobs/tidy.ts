@@ -5,14 +5,14 @@ import { writeInBatches, removeOldTexts } from '../../src/db/jobs/deadlines.ts'
 import { keepPartitions } from '../../src/db/partitions.ts'
 import { dropRateTokens } from '../../src/db/rate-tokens.ts'
 import type { Db } from '../../src/db/schema.ts'
-import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
+import { deleteDisputeCounts } from '../../src/db/write-quotas.ts'
 import type { BuilderDeps } from './run-job.ts'
 
 type TidyDeps = Pick<BuilderDeps, 'database' | 'clock' | 'signal'>
 
 const rowsPerWrite = 1000
 const textsPerWrite = 100
-const networkWritesKeptMs = 2 * dayMs
+const networkHashesKeptMs = 2 * dayMs
 
 /** Deletes expired messages, texts of jobs and write counts per network, in small transactions. */
 export function createTidy({ database, clock, signal }: TidyDeps): () => Promise<void> {
@@ -27,14 +27,14 @@ export function createTidy({ database, clock, signal }: TidyDeps): () => Promise
       const times = { nowMs: clock.now(), settledMs: expiredMs }
       await dropAll((tx) => removeOldTexts(tx, times, textsPerWrite), textsPerWrite)
     }
-    const before = isoTime(clock.now() - networkWritesKeptMs)
-    await dropAll((tx) => deleteNetworkWrites(tx, before, rowsPerWrite))
+    const before = isoTime(clock.now() - networkHashesKeptMs)
+    await dropAll((tx) => deleteDisputeCounts(tx, before, rowsPerWrite))
     if (database.engine === 'postgres') {
       const times = { nowMs: clock.now(), expiredMs }
       await database.write((tx) => keepPartitions(tx, times))
     }
     if (database.shared !== null) {
-      await dropRateTokens(database.shared, clock.now() - networkWritesKeptMs)
+      await dropRateTokens(database.shared, clock.now() - networkHashesKeptMs)
     }
   }
 }

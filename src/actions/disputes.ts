@@ -25,7 +25,7 @@ import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { chargeNetworkQuota, enforceRowQuota, networkLocks } from './write-quotas.ts'
+import { chargeNetworkDispute, enforceRowQuota, networkLocks } from './write-quotas.ts'
 
 /** The hash of the document that is served at the path; undefined without one. */
 export type PublishedHash = (path: string) => string | undefined
@@ -43,8 +43,8 @@ export async function submitDispute(
   const id = newId(deps.random, 'dsp')
   const decide = async (tx: Db) => {
     const ofWallet = selectRecords(tx, 'disputes', { wallet: wallet.id })
-    await enforceRowQuota(writeQuotas.disputes, nowMs, ofWallet, 'opened_at')
-    await chargeNetworkQuota(tx, deps, fingerprint, nowMs)
+    await enforceRowQuota(writeQuotas.walletDisputes, nowMs, ofWallet, 'opened_at')
+    await chargeNetworkDispute(tx, deps, fingerprint, nowMs)
     const { target, claim: text, figure, evidence_url } = body
     const standing = standingOf(deps, wallet, rail)
     const of = { wallet: wallet.id, display: wallet.display, openedAt: isoTime(nowMs), standing }

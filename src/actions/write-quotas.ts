@@ -42,7 +42,7 @@ export async function enforcePartnerWriteQuota(
 }
 
 /** Counts a dispute. @throws ApiError `rate_limited` */
-export async function chargeNetworkQuota(
+export async function chargeNetworkDispute(
   tx: Db,
   deps: Pick<ActionDeps, 'keys'>,
   { network, range }: Pick<ClientFingerprint, 'network' | 'range'>,
@@ -52,9 +52,9 @@ export async function chargeNetworkQuota(
   if (range !== null) counted.push([['range', range], networksOfRange])
   for (const [parts, multiplier] of counted) {
     const { today, known } = fingerprintHashes(deps, 'network dispute', parts, nowMs)
-    const writes = selectRecords(tx, 'network_writes', { network: known })
-    await enforceRowQuota(writeQuotas.dispute, nowMs, writes, 'created_at', multiplier)
-    await insertRecord(tx, 'network_writes', { network: today, createdAt: isoTime(nowMs) })
+    const earlier = selectRecords(tx, 'network_disputes', { network: known })
+    await enforceRowQuota(writeQuotas.networkDisputes, nowMs, earlier, 'created_at', multiplier)
+    await insertRecord(tx, 'network_disputes', { network: today, createdAt: isoTime(nowMs) })
   }
 }
 
@@ -101,7 +101,6 @@ async function enforceQuota(
 }
 
 /** Recognises unsigned callers for a day or two, without identifying them. */
-
 export interface ClientFingerprint {
   readonly network: string
   readonly range: string | null

@@ -108,9 +108,9 @@ export const writeQuotas = {
     per: 'worker',
     advice: 'submit receipts issued by a platform or confirmed on-chain, or wait',
   }),
-  disputes: perWindow(dayMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
+  walletDisputes: perWindow(dayMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
   /** New wallets cost nothing. */
-  dispute: perWindow(dayMs, 'disputes-network', 20, { what: 'disputes', per: network }),
+  networkDisputes: perWindow(dayMs, 'disputes-network', 20, { what: 'disputes', per: network }),
   feedback: perWindow(hourMs, 'feedback', 5, {
     what: 'feedback entries',
     per: `${host} and User-Agent`,

@@ -51,11 +51,11 @@ export function unverifiedReceipts(db: Db, worker: string) {
 }
 
 /** Deletes at most `limit` rows; returns their number. */
-export async function deleteNetworkWrites(db: Db, before: string, limit: number): Promise<number> {
+export async function deleteDisputeCounts(db: Db, before: string, limit: number): Promise<number> {
   const { numDeletedRows } = await db
-    .deleteFrom('network_writes')
+    .deleteFrom('network_disputes')
     .where(
-      sql<boolean>`id in (select id from network_writes where created_at < ${before} limit ${limit})`,
+      sql<boolean>`id in (select id from network_disputes where created_at < ${before} limit ${limit})`,
     )
     .executeTakeFirstOrThrow()
   return Number(numDeletedRows)

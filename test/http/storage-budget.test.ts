@@ -62,7 +62,7 @@ const kept: Readonly<Record<keyof Database, Kept>> = {
   answers: 'for a time',
   used_messages: 'for a time',
   idempotency_keys: 'for a time',
-  network_writes: 'for a time',
+  network_disputes: 'for a time',
   rate_tokens: 'for a time',
   email_codes: 'for a time',
   email_sends: 'for a time',

@@ -49,15 +49,15 @@ export const writeTables = {
   },
 
   /** Disputes by hashes of networks. */
-  network_writes: {
+  network_disputes: {
     columns: {
       id: column.rowNumber,
       network: column.text,
       created_at: column.text,
     },
     indexes: {
-      network_writes_by_network: '(network, created_at)',
-      network_writes_by_time: '(created_at)',
+      network_disputes_by_network: '(network, created_at)',
+      network_disputes_by_time: '(created_at)',
     },
   },
 

@@ -119,7 +119,7 @@ interface Rows {
   readonly events: readonly EventRecord[]
   readonly used: number
   /** Counts of disputes, which are deleted after two days. */
-  readonly networkWrites: number
+  readonly networkDisputes: number
 }
 
 async function rows(): Promise<Rows> {
@@ -133,7 +133,7 @@ async function rows(): Promise<Rows> {
       .executeTakeFirstOrThrow()
     const used = await reader.selectFrom('used_messages').select(count).executeTakeFirstOrThrow()
     const networks = await reader
-      .selectFrom('network_writes')
+      .selectFrom('network_disputes')
       .select(count)
       .executeTakeFirstOrThrow()
     const events = await eventsSince(reader, { seq: 0 }, 10_000)
@@ -143,7 +143,7 @@ async function rows(): Promise<Rows> {
       transitions: events.filter(({ kind }) => kind === 'rail_transition'),
       events,
       used: used.count,
-      networkWrites: networks.count,
+      networkDisputes: networks.count,
     }
   })
 }
@@ -250,7 +250,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect((await register()).status).toBe(201)
     await ledger.withDatabase(({ write }) =>
       write((tx) =>
-        insertRecord(tx, 'network_writes', { network: 'n', createdAt: isoTime(clock.now()) }),
+        insertRecord(tx, 'network_disputes', { network: 'n', createdAt: isoTime(clock.now()) }),
       ),
     )
     const before = await rows()
@@ -258,8 +258,8 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect(await register()).toMatchObject({ status: 401 })
     // The job that deletes these counts also deletes used messages.
     await expect
-      .poll(async () => (await rows()).networkWrites, patience)
-      .toBeLessThan(before.networkWrites)
+      .poll(async () => (await rows()).networkDisputes, patience)
+      .toBeLessThan(before.networkDisputes)
     expect((await rows()).used).toBeGreaterThanOrEqual(before.used)
     clock.jumpTo(0)
     // It receives the first answer, and not a second registration.
