@@ -106,7 +106,7 @@ function targetLink({ target, steps: [opened] }: Dispute): HtmlAndMarkdown {
   if ('flag_id' in target) return link(`/honesty#${target.flag_id}`, code(target.flag_id))
   if ('receipt_id' in target) return link(receiptPath(target.receipt_id), hash(target.receipt_id))
   const isCurrent = opened?.target_is_current !== false
-  return inline`${link(target.path, code(target.path))}${isCurrent ? null : ' in another version than the one published when the dispute was opened'}`
+  return inline`${link(target.path, code(target.path))}${isCurrent ? null : ' with a hash that was not published when the dispute was opened, and is not known to have been published before'}`
 }
 
 function about({ figure, evidence_url: url }: Dispute): HtmlAndMarkdown | null {

@@ -19,7 +19,10 @@ import { smallWorld } from '../support/world.ts'
 
 const platformKey = ed25519Key('platform')
 const service = useService({
-  options: async () => ({ actions: await platformActions(platformKey) }),
+  options: async () => ({
+    trustedProxies: ['127.0.0.1'],
+    actions: await platformActions(platformKey),
+  }),
 })
 const alice = evmWallet('alice')
 const bob = evmWallet('bob')
@@ -58,8 +61,9 @@ const claimOf = (fields: object = {}) => ({
   ...fields,
 })
 
-async function open(fields: object = {}, wallet = alice) {
-  const { status, body } = await service.postJson(disputes, await signed(claimOf(fields), wallet))
+async function open(fields: object = {}, wallet = alice, headers = {}) {
+  const sent = await signed(claimOf(fields), wallet)
+  const { status, body } = await service.postJson(disputes, sent, headers)
   expect([status, body['code']]).toEqual([201, undefined])
   return { id: z.string().parse(body['dispute_id']), body }
 }
@@ -126,11 +130,12 @@ test('a document is disputed by its path and the hash of its bytes', async () =>
   expect(body['steps']).not.toMatchObject([{ target_is_current: false }])
 })
 
-test('a document that has changed since its reader saw it is disputed, and the dispute says that the version is another', async () => {
+test('a document that has changed since its reader saw it is disputed, and nothing says that the hash was ever published', async () => {
   const target = { path: '/api/v1/rails', sha256: '00'.repeat(32) }
   const { id, body } = await open({ target })
   expect(body).toMatchObject({ target, steps: [{ target, target_is_current: false }] })
-  const words = 'in another version than the one published when the dispute was opened'
+  const words =
+    'with a hash that was not published when the dispute was opened, and is not known to have been published before'
   for (const path of [`/disputes/${id}`, `/disputes/${id}.md`]) {
     expect(await (await fetch(service.url + path)).text()).toContain(words)
   }
@@ -282,6 +287,20 @@ test('a wallet opens five disputes a day, and a network twenty', async () => {
   expectRefusal(await service.postJson(disputes, await signed(sixth, bob)), 429, 'rate_limited')
   service.clock.advance(hourMs)
   expect((await service.postJson(disputes, await signed(sixth, bob))).status).toBe(201)
+})
+
+test('the networks of one IPv6 /48 open 200 disputes a day together, however many wallets and /64s they use', async () => {
+  const targets = [0, 1, 2, 3, 4].map((at) => ({ target: { flag_id: `flg_0${at}` } }))
+  for (const { target } of targets) await addFlag(target.flag_id)
+  const from = (address: string) => ({ 'X-Forwarded-For': address })
+  for (let wallet = 0; wallet < 40; wallet += 1) {
+    const network = from(`2001:db8:7:${wallet >> 2}::1`)
+    for (const target of targets) await open(target, evmWallet(`wallet ${wallet}`), network)
+  }
+  const next = await signed(claimOf(targets[0]), bob)
+  const refused = await service.postJson(disputes, next, from('2001:db8:7:a::1'))
+  expectRefusal(refused, 429, 'rate_limited')
+  await open(targets[0], bob, from('2001:db8:8:a::1'))
 })
 
 test('a dispute that is open for 14 days shows as unanswered', async () => {

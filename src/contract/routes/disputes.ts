@@ -37,7 +37,7 @@ export const disputeRoutes = {
     path: `${apiPrefix}/disputes`,
     summary: 'Dispute a figure, a flag or a receipt',
     description:
-      'The wallet signs `<service>-dispute-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. The claim is published with its author, and each step is an entry of the log. A document is named by its path and the SHA-256 of its bytes, which `snapshot.json` lists; `target_is_current` is false if the hash is another one. Returns 422 if the path, the flag or the receipt does not exist, 409 while the wallet has another dispute about it. At most 5 disputes a day per wallet and 20 per network.',
+      'The wallet signs `<service>-dispute-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. The claim is published with its author, and each step is an entry of the log. A document is named by its path and the SHA-256 of its bytes, which `snapshot.json` lists; `target_is_current` is false if the hash is another one, which is not known to have been published. Returns 422 if the path, the flag or the receipt does not exist, 409 while the wallet has another dispute about it. At most 5 disputes a day per wallet and 20 per network.',
     body: disputeBody,
     answers: { 200: repeated(dispute), 201: json('The dispute was opened.', dispute) },
   }),
