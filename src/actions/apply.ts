@@ -84,7 +84,7 @@ async function attemptOnce(
     return { attempt, end }
   }
   return await deps.outboundLimits.rail
-    .run(work, write.request.network)
+    .run(work)
     .catch(async (error: unknown): Promise<AttemptResult> => {
       if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
       // Reads in the write queue, after any earlier copy of the request has recorded its attempt.

@@ -67,8 +67,6 @@ async function claimByWallet(
   })
 }
 
-/** Only a keyed hash of the address is stored. */
-
 interface SignedClaim {
   readonly proof: SignedProof
   /** Stores the rows of a signed claim other than the code. */
@@ -100,7 +98,7 @@ async function sendClaimCode(
     rangeHash: range === null ? null : deps.keys.hash('email-fingerprint', range),
   }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
-  // 40 bits, so that the limits of networks also limit guesses.
+  // 40 bits, too many to guess in 15 minutes within the request limits of networks.
   const symbols = Array.from(deps.random.bytes(8), (byte) => codeCharacters[byte % 32])
   const code = symbols.join('')
   const isClaimed = await deps.outboundLimits.mail.run(async () => {
@@ -116,7 +114,7 @@ async function sendClaimCode(
       : codeText(deps, code, body.display_name, wallet)
     await sendEmail(deps, body.email, lines)
     return hasClaim
-  }, request.network)
+  })
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   const terms = { ...request, rows: proofs.length }
   return await commitOnce(deps, terms, proofs, async (tx) => {
@@ -251,6 +249,7 @@ async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[])
   }
 }
 
+/** Only this keyed hash of the address is stored. */
 function hashOf(deps: Pick<ActionDeps, 'keys'>, email: string): string {
   return deps.keys.hash('email', email.toLowerCase())
 }

@@ -71,7 +71,7 @@ function createConcurrencyLimit(
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
   const [capacity, reason] = limits[name]
-  // Work for third parties is part of a write, so the limit of writes covers it.
+  // Signatures, e-mails and applications are parts of requests. Payments would delay each other.
   const running = name === 'write' || name === 'read' ? runningPerNetwork : capacity
   let active = 0
   let refused = 0

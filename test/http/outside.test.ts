@@ -11,11 +11,11 @@ import { gate } from '../db/temp-database.ts'
 import { referenceWithApply } from '../support/apply.ts'
 import type { Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { registrationBody, requestJson, statusCounts } from '../support/requests.ts'
+import { collect, registrationBody, requestJson, statusCounts } from '../support/requests.ts'
 import type { JsonAnswer } from '../support/requests.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import { useServices } from '../support/use-service.ts'
-import { evmWallet, nearWallet } from '../support/wallets.ts'
+import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 const WAIT_FOR_A_NODE = 64
@@ -25,6 +25,7 @@ const WAIT_FOR_A_RAIL = 32
 const OTHERS = 128
 const TOO_MANY = 9
 const AT_ONCE_OF_A_NETWORK = 4
+const SHARE = 32
 
 const services = useServices()
 
@@ -34,15 +35,6 @@ const register = async (service: Service, wallet: TestWallet) =>
   requestJson(service, '/api/v1/workers/register', {
     body: await registrationBody(service, wallet),
   })
-
-/** Sends requests without waiting and collects the answers in order of arrival. */
-function collect(count: number, one: (at: number) => Promise<JsonAnswer>) {
-  const answers: JsonAnswer[] = []
-  const all = Promise.all(
-    Array.from({ length: count }, async (_, at) => answers.push(await one(at))),
-  )
-  return { answers, all }
-}
 
 function expectRefused(answers: readonly JsonAnswer[], details: string): void {
   expect(answers).toHaveLength(TOO_MANY)
@@ -168,7 +160,7 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
   expect((await askForCode(service, 200)).status).toBe(202)
 })
 
-test('one network occupies 4 of the places for signatures of contract wallets, and other networks have the others', async () => {
+test('one network occupies 4 of the places for signatures of contract wallets, with payments half of them, and other networks have the others', async () => {
   const { node, chain } = await stalledChain()
   const service = await services.start({
     limits: 'on',
@@ -184,11 +176,20 @@ test('one network occupies 4 of the places for signatures of contract wallets, a
     registerFrom('198.51.100.1', contractWallet(at)),
   )
   await expect.poll(() => node.posts()).toBe(AT_ONCE_OF_A_NETWORK)
-  const others = collect(WAIT_FOR_A_NODE - AT_ONCE_OF_A_NETWORK, (at) =>
+  const paid = collect(SHARE - AT_ONCE_OF_A_NETWORK + TOO_MANY, async (at) => {
+    const line = { method: 'GET', path: '/api/v1/arbitrage' }
+    const nowMs = service.clock.now()
+    const signed = await partnerHeaders(contractWallet(at), line, { nowMs })
+    const headers = { ...signed, 'X-PAYMENT': 'e30=', 'X-Forwarded-For': '198.51.100.1' }
+    return await requestJson(service, line.path, { headers })
+  })
+  await expect.poll(() => [node.posts(), paid.answers.length]).toEqual([SHARE, TOO_MANY])
+  expectRefused(paid.answers, NODE_FULL)
+  const others = collect(WAIT_FOR_A_NODE - SHARE, (at) =>
     registerFrom(`203.0.113.${at}`, contractWallet(100 + at)),
   )
   await expect.poll(() => node.posts()).toBe(WAIT_FOR_A_NODE)
   expect([own.answers, others.answers]).toEqual([[], []])
   await node.stop()
-  await Promise.all([own.all, others.all])
+  await Promise.all([own.all, paid.all, others.all])
 })

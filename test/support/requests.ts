@@ -108,6 +108,12 @@ export function atOnce<Result>(count: number, work: (at: number) => Promise<Resu
   return Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 }
 
+/** Sends requests without waiting and collects the answers in order of arrival. */
+export function collect<Answer>(count: number, one: (at: number) => Promise<Answer>) {
+  const answers: Answer[] = []
+  return { answers, all: atOnce(count, async (at) => answers.push(await one(at))) }
+}
+
 export const statusCounts = (answers: readonly { readonly status: number }[]) =>
   countOf(answers.map(({ status }) => status))
 
