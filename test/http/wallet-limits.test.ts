@@ -16,6 +16,7 @@ import { createLimiter } from '../../src/limits/limiter.ts'
 import type { DayCounts, Limiter } from '../../src/limits/limiter.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate, tempFolder } from '../db/temp-database.ts'
+import { referenceWithApply } from '../support/apply.ts'
 import { longTest, someOf } from '../support/exhaustive.ts'
 import { handClock } from '../support/http-service.ts'
 import type { Service } from '../support/http-service.ts'
@@ -363,6 +364,41 @@ describe('rate limits of signed calls', () => {
     const other = { ...evmWallet('bob'), sign: evmWallet('mallory').sign }
     expect((await reads(service, other, 1)).statuses).toEqual({ 401: 1 })
   })
+})
+
+test('an e-mail, and an application of a free partner, cost their network a request to a third party', async () => {
+  const apply = { endpoint: 'https://apply.example.com/', body: { text: '{message}' }, fields: {} }
+  const reference = await referenceWithApply(apply)
+  const sent: string[] = []
+  const service = await limited({
+    actions: {
+      reference: () => reference,
+      outbound: {
+        mail: ({ to }) => Promise.resolve(void sent.push(to)),
+        send: ({ url }) => {
+          sent.push(url)
+          return Promise.resolve({ status: 200, contentType: null, body: Buffer.alloc(0) })
+        },
+      },
+    },
+  })
+  const claim = { body: { email: 'agent@example.com', display_name: 'Agent' } }
+  const application = { rail: 'olas', worker_wallet: alice.address, message: 'I can do this.' }
+  const applyAs = async (tier: TierName) => {
+    const wallet = nearWallet(tier)
+    await makePartner(service, wallet, { handle: tier, tier })
+    return await partnerClient(service, wallet)('POST', '/api/v1/opportunities/apply', application)
+  }
+  const left = [await leftUnproven(service)]
+  expect((await requestJson(service, '/api/v1/claim', claim)).status).toBe(202)
+  left.push(await leftUnproven(service))
+  for (const tier of ['free', 'starter'] as const) {
+    expect((await applyAs(tier)).status).toBe(201)
+    left.push(await leftUnproven(service))
+  }
+  expect(sent).toEqual(['agent@example.com', apply.endpoint, apply.endpoint])
+  // A forged call, as a claim that no wallet signs, costs 20 units, and a request to a third party 50.
+  expect(left).toEqual([11_980, 11_890, 11_820, 11_800])
 })
 
 test('failed signatures of contract wallets from one network cause at most 200 checks by a node', async () => {

@@ -16,6 +16,7 @@ import type { KnownWitness } from '../../../src/core/tlog/policy.ts'
 import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
+import { serveDuringTest } from '../../support/local-server.ts'
 import { beginLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import { cosignerOf, serveWitness } from '../../support/witness.ts'
@@ -112,6 +113,16 @@ test('a witness that is unreachable, or signs with another key, delays nothing',
   expect(warnings.join()).toContain('no cosignature by its key')
   expect(openCheckpoint(checkpoint(), signer.key, [good.key]).cosigned).toHaveLength(1)
   expect(checkpoint()).not.toContain('witness.test/53')
+})
+
+test('at most 16 KiB of the answer of a witness are read', async () => {
+  const { grow, cosigning } = await startLog()
+  await grow(3)
+  const url = await serveDuringTest((_, response) => response.end('x'.repeat(16 * 1024 + 1)))
+  const warnings: unknown[] = []
+  const verbose = { key: keyOf(51), url }
+  expect(await cosigning([verbose], warnings)()).toBe('0 of 1 witnesses cosigned size 3')
+  expect(warnings).toEqual(['the answer is larger than 16384 bytes'])
 })
 
 test('a witness that has seen a longer log than the builder has is reported', async () => {
