@@ -6,29 +6,27 @@ import { matches } from './conditional.ts'
 import type { Endpoint } from './context.ts'
 import { apiHeaders } from './headers.ts'
 import type { PublishedDocuments } from './published-documents.ts'
+import { onResponseEnd } from './response-end.ts'
 
 const maxAgeSeconds = 3600
 /** Each download has one part of its file in memory, and one in the buffer of its connection. */
 const MAX_DOWNLOADS = 64
+const MAX_OF_NETWORK = 4
 
 /** Sends the files that the published `/export.json` names, so that size and hash match it. */
 export function exportEndpoint(
   { find }: Pick<PublishedDocuments, 'find'>,
   getFile: ReadableFiles['get'],
 ): Endpoint {
-  let active = 0
+  /** The network of each download. */
+  const active: (number | null)[] = []
 
   async function* partsOf(sha256: string, size: number) {
-    active += 1
-    try {
-      for (let [part, sent] = [0, 0]; sent < size; part += 1) {
-        const found = await getFile(exportPartKey(sha256, part))
-        if (found === null) throw new Error(`part ${part} of the export ${sha256} is missing`)
-        sent += found.bytes.length
-        yield found.bytes
-      }
-    } finally {
-      active -= 1
+    for (let [part, sent] = [0, 0]; sent < size; part += 1) {
+      const found = await getFile(exportPartKey(sha256, part))
+      if (found === null) throw new Error(`part ${part} of the export ${sha256} is missing`)
+      sent += found.bytes.length
+      yield found.bytes
     }
   }
 
@@ -45,10 +43,14 @@ export function exportEndpoint(
       if (matches(c.req.header('if-none-match') ?? '', etag)) {
         return new Response(null, { status: 304, headers })
       }
-      if (active >= MAX_DOWNLOADS) {
+      const { network } = c.env.admission
+      const ofNetwork = network === null ? [] : active.filter((one) => one === network)
+      if (active.length >= MAX_DOWNLOADS || ofNetwork.length >= MAX_OF_NETWORK) {
         const later = { headers: { 'Retry-After': '30' } }
         throw new ApiError('unavailable', 'Too many downloads are in progress', later)
       }
+      active.push(network)
+      onResponseEnd(c.env, () => active.splice(active.indexOf(network), 1))
       c.env.bytes = size
       const described = { 'Content-Type': contentType, 'Content-Length': String(size) }
       return new Response(streamOf(partsOf(sha256, size)), {
