@@ -68,8 +68,7 @@ export function createApp(deps: AppDeps): App {
     ...healthEndpoints(deps),
     ...(deps.endpoints ?? []),
   ])
-  const rails = () => deps.actions.reference().rails.keys()
-  const errors = { docsUrl, renderError: createErrorPages({ store, site, rails }), store }
+  const errors = { docsUrl, renderError: createErrorPages({ store, site }), store }
   const hono = createHonoApp(errors)
   const listener = createFrontDoor({
     ...errors,

@@ -23,7 +23,8 @@ import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { invalidField, requireRails } from './signed-body.ts'
+import { requireRail } from './reference.ts'
+import { invalidField } from './signed-body.ts'
 
 /** Returns 201 with the secret, which is derived, not stored: only an exact repeat returns it again. */
 export async function subscribe(
@@ -33,7 +34,7 @@ export async function subscribe(
   const { body, proof, request } = write
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
-  requireRails(deps, body.rails ?? [])
+  for (const rail of body.rails ?? []) requireRail(deps.reference(), rail)
   const id = newId(deps.random, 'sub')
   const createdAt = isoTime(request.nowMs)
   const challenge = challengeDelivery(deps, id, createdAt)
@@ -101,10 +102,12 @@ export async function enableSubscription(
   const challenge = challengeDelivery(deps, id, at)
   return await commitPartnerWrite(deps, { ...write, action: 'enableAlerts' }, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
-    if (found.status === 'active') throw new ApiError('conflict', 'The subscription is active')
+    if (found.status === 'active')
+      throw new ApiError('conflict', 'The subscription is active already')
     const waiting = { ...pendingOf(id), type: challengeType }
     const earlier = await findRecord(tx, 'alert_deliveries', waiting)
-    if (earlier?.attempts === 0) throw new ApiError('conflict', 'A challenge is under way')
+    if (earlier?.attempts === 0)
+      throw new ApiError('conflict', 'A challenge is under way: answer it, or wait for its result')
     if (earlier !== null) await deleteRecords(tx, 'alert_deliveries', { id: earlier.id })
     const afterSeq = found.status === 'pending' ? found.afterSeq : await lastEventSeq(tx)
     await restartSubscription(tx, id, { afterSeq, at })
@@ -157,10 +160,12 @@ export async function testSubscription(
   const deliveryId = newId(deps.random, 'msg')
   return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
-    if (found.status === 'disabled') throw new ApiError('conflict', 'The subscription is disabled')
+    if (found.status === 'disabled') {
+      throw new ApiError('conflict', 'The subscription is disabled: enable it first')
+    }
     const earlier = { ...pendingOf(id), type: 'test' }
     if ((await findRecord(tx, 'alert_deliveries', earlier)) !== null)
-      throw new ApiError('conflict', 'An earlier test is pending')
+      throw new ApiError('conflict', 'An earlier test is pending: wait for its result')
     await enqueueDelivery(tx, {
       id: deliveryId,
       subscriptionId: id,

@@ -21,6 +21,7 @@ import type { OutcomeOf } from './idempotency.ts'
 import { requirePartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
+import { requireRail } from './reference.ts'
 import type { ReferenceRail } from './reference.ts'
 import { requireWallet } from './signed-body.ts'
 import { enforcePartnerWriteQuota, enforceRowQuota } from './write-quotas.ts'
@@ -34,8 +35,7 @@ export async function apply(
   write: PartnerWrite & { readonly body: ApplyBody },
 ): Promise<OutcomeOf<'applyToRail'>> {
   const { body } = write
-  const rail = deps.reference().rails.get(body.rail)
-  if (rail === undefined) throw new ApiError('refused', `Unknown rail: ${body.rail}`)
+  const rail = requireRail(deps.reference(), body.rail)
   const worker = requireWallet(body.worker_wallet, 'worker_wallet')
   const fields = body.fields ?? {}
   const problem = rail.apply === undefined ? null : fieldProblem(rail.apply, fields)

@@ -49,7 +49,10 @@ export async function setAttestationEndpoint(
     const partner = partnerAt(current, nowMs)
     // The subscription may have been cancelled in the meantime.
     if (partner.subscription.status === 'cancelled') {
-      throw new ApiError('not_a_partner', 'The subscription is cancelled')
+      throw new ApiError(
+        'not_a_partner',
+        'The subscription of this partner is cancelled: the partner must choose a tier first',
+      )
     }
     const seen = before ?? current
     await requireRight(tx, seen, proof)
@@ -65,11 +68,17 @@ async function requireRight(
 ): Promise<void> {
   if (bound !== null) {
     if (bound === wallet.id) return
-    throw new ApiError('forbidden', 'The endpoint is bound to another wallet')
+    throw new ApiError(
+      'forbidden',
+      'The endpoint is bound to another wallet: sign with that wallet',
+    )
   }
   const own = { handle, wallet: wallet.id }
   if ((await findRecord(tx, 'oath_history', own)) !== null) return
-  throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
+  throw new ApiError(
+    'forbidden',
+    'The wallet is not in the oath history of this partner: sign with the wallet of the partner',
+  )
 }
 
 /** Compare-and-set. */
@@ -83,11 +92,17 @@ async function bind(
   const action = 'updateAttestationEndpoint'
   const written = { handle, nowMs, bodySha256: rawSha256, binding: 'statement' } as const
   if (!isSame(current, before)) {
-    throw new ApiError('conflict', 'Another request has changed the endpoint')
+    throw new ApiError(
+      'conflict',
+      'Another request has changed the endpoint: read the partner, then sign again',
+    )
   }
   const { attestationSignedAt: signedAt } = current
   if (signedAt !== null && proof.timestampMs < Date.parse(signedAt)) {
-    throw new ApiError('conflict', 'The stored endpoint was signed later than this one')
+    throw new ApiError(
+      'conflict',
+      'The stored endpoint was signed later than this one: sign again with the current time',
+    )
   }
   const oathSeq = await appendOath(tx, writeRow(proof, { ...written, action }))
   const record = await moveAttestation(tx, handle, before, {

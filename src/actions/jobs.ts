@@ -188,7 +188,10 @@ export async function deliverJob(
     { ...write, action: 'deliverJob', statement },
     async (tx) => {
       if (signed.wallet.id !== proof.wallet.id) {
-        throw new ApiError('forbidden', 'Delivery and request are signed by different wallets')
+        throw new ApiError(
+          'forbidden',
+          'Delivery and request are signed by different wallets: sign both with the wallet of the bid',
+        )
       }
       const standing = await loadJobContext(tx, jobId, proof.wallet.id)
       const { nowMs } = request
@@ -244,7 +247,8 @@ export async function acceptJob(
     const by = { role: 'poster', actor } as const
     const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
     const job = await findJob(tx, jobId)
-    if (receipt === null || job === null) throw new ApiError('conflict', 'The job has changed')
+    if (receipt === null || job === null)
+      throw new ApiError('conflict', 'The job has changed: read it with GET, then decide again')
     const answer = {
       job: jobView(job, { siteUrl, nowMs }),
       receipt_id: receipt.id,
@@ -303,6 +307,7 @@ export async function applyTransition(
   const transition = { event, role, actor, statusAfter, note, createdAt: isoTime(nowMs) }
   const moved = await transitionJob(tx, job, transition, changes)
   const after = await findJob(tx, job.id)
-  if (!moved || after === null) throw new ApiError('conflict', 'The job has changed')
+  if (!moved || after === null)
+    throw new ApiError('conflict', 'The job has changed: read it with GET, then decide again')
   return after
 }

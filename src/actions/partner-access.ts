@@ -31,11 +31,14 @@ export async function requirePartner(
   { use, nowMs }: { readonly use: 'read' | 'write' | 'own'; readonly nowMs: number },
 ): Promise<CurrentPartner> {
   const found = await findPartner(db, { wallet: proof.wallet.id })
-  if (found === null) throw new ApiError('not_a_partner', 'Sign up at /api/v1/partners/signup')
+  if (found === null) throw new ApiError('not_a_partner')
   const partner = partnerAt(found, nowMs)
   const { status } = partner.subscription
   if (use !== 'own' && !mayUse(status, use)) {
-    throw new ApiError('not_a_partner', `The subscription is ${status}`)
+    throw new ApiError(
+      'not_a_partner',
+      `The subscription is ${status}: choose a tier with POST /api/v1/partners/subscription`,
+    )
   }
   if (use !== 'read' && partner.requireBodySignature && proof.binding !== 'body') {
     throw new ApiError('body_signature_required')

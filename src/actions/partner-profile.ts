@@ -93,7 +93,10 @@ async function swornProof(
 
 async function requireFree(tx: Db, handle: string, wallet: Wallet): Promise<void> {
   if ((await findPartner(tx, { wallet: wallet.id })) !== null) {
-    throw new ApiError('conflict', 'This wallet already belongs to a partner')
+    throw new ApiError(
+      'conflict',
+      'This wallet already belongs to a partner: GET and PATCH /api/v1/partners/me read and change it',
+    )
   }
   if ((await findPartner(tx, { handle })) !== null) throw new ApiError('handle_taken')
 }

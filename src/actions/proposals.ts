@@ -8,7 +8,8 @@ import { findRecord, insertRecord, selectRecords } from '../db/records.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { invalidField, requireRails } from './signed-body.ts'
+import { requireRail } from './reference.ts'
+import { invalidField } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 import { fingerprintHashes, enforceRowQuota } from './write-quotas.ts'
 
@@ -20,15 +21,19 @@ export async function proposeSkill(
   const { body, request, fingerprint } = write
   const { nowMs } = request
   const slug = slugOf(body.name)
-  const { skills } = deps.reference()
+  const reference = deps.reference()
+  const { skills } = reference
   const surface = [...new Set(body.surface)]
-  requireRails(deps, surface)
+  for (const rail of surface) requireRail(reference, rail)
   const network = fingerprintHashes(deps, 'proposal', [fingerprint.network], nowMs)
   const terms = { ...request, rows: keptRows.message }
   return await commitOnce(deps, terms, [], async (tx) => {
     const accepted = { slug, status: 'accepted' } as const
     if (skills.has(slug) || (await findRecord(tx, 'skill_proposals', accepted)) !== null) {
-      throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
+      throw new ApiError(
+        'conflict',
+        `The taxonomy already has the skill ${slug}: use it, or propose another name`,
+      )
     }
     const proposed = selectRecords(tx, 'skill_proposals', { network: network.known })
     await enforceRowQuota(writeQuotas.proposals, nowMs, proposed, 'created_at')

@@ -68,7 +68,10 @@ export async function acceptOne(
   const [known] = await lookUpGroup(tx, [lookupOf(submission)])
   if (known === undefined) throw new Error('receipt lookup has no result')
   if (!isReceiptKey(known.receiptKey, draft)) {
-    throw new ApiError('forbidden', 'The worker has registered another receipt_key')
+    throw new ApiError(
+      'forbidden',
+      'The worker has registered another receipt_key: sign with that key, or register this one',
+    )
   }
   const stored = await findReceipt(tx, draft.id)
   if (stored !== null) {

@@ -12,6 +12,7 @@ import { isoTime, minuteMs, parseTime } from '../core/time.ts'
 import { toJsonText } from '../db/json.ts'
 import type { NewReceipt, OnchainState, Verification } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
+import { requireRail, unknownName } from './reference.ts'
 import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
 
 type DraftDeps = Pick<ActionDeps, 'reference' | 'signatures'>
@@ -29,8 +30,7 @@ export async function draftReceipt(
   },
 ): Promise<NewReceipt> {
   const { body, json, nowMs } = submission
-  const rail = deps.reference().rails.get(body.rail)
-  if (rail === undefined) throw new ApiError('refused', `Unknown rail: ${body.rail}`)
+  const rail = requireRail(deps.reference(), body.rail)
   const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
   const txHash = body.tx_hash ?? null
   requireTxHash(chain, txHash)
@@ -108,7 +108,10 @@ async function requireIssuer(
     return { kind: 'platform', platform: body.platform, publicKey: null, content }
   }
   if (!isByWorker) {
-    throw new ApiError('forbidden', 'Only its worker may submit a receipt without a platform')
+    throw new ApiError(
+      'forbidden',
+      'Only its worker may submit a receipt without a platform: wallet must be to_wallet',
+    )
   }
   const publicKey = body.public_key.replace(ALGORITHM, '')
   const content = await requireSigned(deps, submission, {
@@ -124,9 +127,10 @@ function requirePlatform(
   body: { readonly platform: string; readonly rail: string },
   nowMs: number,
 ): Platform {
-  const platform = deps.reference().platforms.get(body.platform)
+  const { platforms } = deps.reference()
+  const platform = platforms.get(body.platform)
   if (platform === undefined) {
-    throw new ApiError('refused', `${body.platform} is not a registered platform`)
+    throw new ApiError('refused', unknownName('platform', body.platform, platforms.keys()))
   }
   if (platform.revoked_at !== undefined && Date.parse(platform.revoked_at) <= nowMs) {
     throw new ApiError('signature_invalid', `The key of ${body.platform} was revoked`)

@@ -3,11 +3,14 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { ApiError } from '../contract/errors.ts'
+import { pathOf } from '../contract/routes.ts'
 import { applyBlock } from '../contract/schemas/application.ts'
 import { railSlug } from '../contract/schemas/common.ts'
 import { oath, tier } from '../contract/schemas/partner.ts'
 import { platform } from '../contract/schemas/platform.ts'
 import { skill } from '../contract/schemas/skill.ts'
+import { similar } from '../core/similar.ts'
 
 const rail = z.object({
   rail: railSlug,
@@ -73,6 +76,26 @@ export async function loadReference(dataDir: string): Promise<Reference> {
     ),
     platforms: new Map(platforms.map((entry) => [entry.platform, entry])),
   }
+}
+
+/** @throws ApiError `refused` for a rail that the ledger does not list */
+export function requireRail({ rails }: Reference, name: string) {
+  const found = rails.get(name)
+  if (found === undefined) throw new ApiError('refused', unknownName('rail', name, rails.keys()))
+  return found
+}
+
+const lists = { rail: 'listRails', skill: 'listSkills', platform: 'listPlatforms' } as const
+
+/** Error text with the known names that resemble the unknown one, and the list of all. */
+export function unknownName(
+  kind: keyof typeof lists,
+  sent: string,
+  known: Iterable<string>,
+): string {
+  const near = similar([...known], sent)
+  const hint = near.length === 0 ? '' : ` (similar: ${near.join(', ')})`
+  return `Unknown ${kind} "${sent}"${hint}; GET ${pathOf(lists[kind], {})} lists all`
 }
 
 function requireAll(path: string, wanted: readonly string[], found: readonly string[]): void {

@@ -172,16 +172,6 @@ export function requirePublicKey(text: string, path: string): Uint8Array {
   }
 }
 
-/** @throws ApiError `refused` for rails that the ledger does not list */
-export function requireRails(
-  { reference }: Pick<ActionDeps, 'reference'>,
-  rails: readonly string[],
-): void {
-  const { rails: known } = reference()
-  const unknown = rails.filter((rail) => !known.has(rail))
-  if (unknown.length > 0) throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
-}
-
 export function invalidField(path: string, message: string): ApiError {
   return new ApiError('invalid_input', undefined, { issues: [{ path, message }] })
 }

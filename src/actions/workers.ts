@@ -16,6 +16,7 @@ import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
+import { unknownName } from './reference.ts'
 import { requirePublicKey, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 
@@ -86,13 +87,11 @@ async function requireSkills(
   by: { readonly walletId: string; readonly skills: readonly string[]; readonly nowMs: number },
 ): Promise<void> {
   const known = deps.reference().skills
-  const unknown = by.skills.filter((skill) => !known.has(skill))
-  if (unknown.length === 0) return
+  const unknown = by.skills.find((skill) => !known.has(skill))
+  if (unknown === undefined) return
   const partner = await findPartner(tx, { wallet: by.walletId })
   const status = partner === null ? null : partnerAt(partner, by.nowMs).subscription.status
   if (status !== null && mayUse(status, 'write')) return
-  throw new ApiError(
-    'refused',
-    `Only partners may declare skills outside the taxonomy: ${unknown.join(', ')}`,
-  )
+  const problem = unknownName('skill', unknown, known)
+  throw new ApiError('refused', `${problem}. Only partners may declare skills outside the taxonomy`)
 }

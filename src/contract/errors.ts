@@ -2,9 +2,9 @@ import codes from './error-codes.json' with { type: 'json' }
 
 export type ErrorCode = keyof typeof codes
 
-/** Every error code of the API with its status and short message. `/docs/errors` has an anchor for each. */
+/** Every error code of the API. `remedy`: what to send instead. `/docs/errors` has an anchor for each. */
 export const errorCodes: Readonly<
-  Record<ErrorCode, { readonly status: number; readonly message: string }>
+  Record<ErrorCode, { readonly status: number; readonly message: string; readonly remedy: string }>
 > = codes
 
 /** Additional members of an error body, such as payment terms. */
@@ -46,13 +46,13 @@ export class ApiError extends Error {
 export function errorBody(
   code: ErrorCode,
   docsUrl: string,
-  details?: string,
+  details = errorCodes[code].remedy,
   issues?: readonly Issue[],
 ) {
   return {
     error: errorCodes[code].message,
     code,
-    ...(details === undefined ? {} : { details }),
+    details,
     docs: `${docsUrl}#${code}`,
     ...(issues === undefined ? {} : { issues: [...issues] }),
   }

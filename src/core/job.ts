@@ -121,7 +121,8 @@ export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: num
   const untimely = untimelyAnswer(job, event, role, nowMs)
   if (untimely !== null) return refusal('conflict', untimely)
   const next = rule.moves[status]
-  if (next === undefined) return refusal('conflict', `the job is ${status}`)
+  if (next === undefined)
+    return refusal('conflict', `the job is ${status}, not ${Object.keys(rule.moves).join(' or ')}`)
   if (event === 'post' && !isDeadline(job.deadlineMs, nowMs)) {
     return refusal('invalid_input', 'must be in the future, at most 365 days ahead')
   }

@@ -1,6 +1,7 @@
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 
+import { errorCodes } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import { pageAliases } from '../core/site-pages.ts'
@@ -12,6 +13,7 @@ import type { ErrorRenderer } from './error-pages.ts'
 import { errorAnswer, failureOf, isServerFault } from './errors.ts'
 import type { RequestLog } from './request-log.ts'
 import { onResponseEnd, wasTransmitted } from './response-end.ts'
+import { similarPaths } from './similar-paths.ts'
 
 interface AppErrorDeps {
   readonly docsUrl: string
@@ -36,13 +38,14 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
       const { name, message: reason, stack } = error
       c.env.log.error('request failed', { error: name, reason, stack })
     }
-    return answerFailure(c, failure, deps)
+    return answerFailure(c, withSuggestion(failure, c.env, deps), deps)
   })
   hono.notFound((c) => {
     // A document without an endpoint has no parameters.
     if (deps.store.get(c.env.path) !== undefined) queryOf(c, [])
     const moved = pageAt(c.env.path, deps.store)
-    return moved === null ? answerFailure(c, notFound(c.env, deps), deps) : c.redirect(moved, 308)
+    if (moved !== null) return c.redirect(moved, 308)
+    return answerFailure(c, withSuggestion(notFound(c.env, deps), c.env, deps), deps)
   })
   return hono
 }
@@ -65,6 +68,19 @@ function notFound(
   return damaged.has(path) || (manifest === null && mayBePublished)
     ? { code: 'unavailable', details: nothingServed(store) }
     : { code: match?.resource.notFound ?? 'not_found' }
+}
+
+/** Adds the published paths that resemble the requested one to a 404 that says nothing else. */
+function withSuggestion(
+  failure: Failure,
+  { path, match }: RequestContext,
+  { store }: Pick<AppErrorDeps, 'store'>,
+): Failure {
+  const { status, remedy } = errorCodes[failure.code]
+  if (status !== 404 || failure.details !== undefined) return failure
+  const near = similarPaths(store, path, match?.resource.label)
+  const { code } = failure
+  return near.length === 0 ? failure : { code, details: `Similar: ${near.join(', ')}. ${remedy}` }
 }
 
 interface DispatchDeps {

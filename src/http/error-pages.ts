@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 
 import { apiPrefix, mcpPath } from '../contract/route.ts'
 import { paymentChallenge } from '../contract/x402.ts'
-import { similar } from '../core/similar.ts'
 import { troublePage } from '../core/site-pages.ts'
 import { missingPage, refusedPage } from '../pages/error.ts'
 import { unpublishedPage } from '../pages/layout.ts'
@@ -10,20 +9,20 @@ import type { DocumentStore } from './document-store.ts'
 import type { ErrorAnswer } from './errors.ts'
 import { policyHeaders } from './headers.ts'
 import { prefersHtml } from './negotiate.ts'
+import { similarPaths } from './similar-paths.ts'
 
 /** Replaces an error response with a page if the request comes from a browser. */
 export type ErrorRenderer = (req: IncomingMessage, answer: ErrorAnswer) => ErrorAnswer
 
 interface ErrorPageDeps {
-  readonly store: Pick<DocumentStore, 'get'>
+  readonly store: Pick<DocumentStore, 'get' | 'state'>
   readonly site: { readonly url: string; readonly isDemo: boolean }
-  readonly rails: () => Iterable<string>
 }
 
 const jsonPaths = [mcpPath, '/.well-known/', '/healthz', '/readyz']
 const htmlType = 'text/html; charset=utf-8'
 
-export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRenderer {
+export function createErrorPages({ store, site }: ErrorPageDeps): ErrorRenderer {
   const published = (path: string) => store.get(path)?.variants.identity.body.toString('utf8')
   const pageOf = ({ status, body }: ErrorAnswer, path: string): string | null => {
     const isApi = path.startsWith(apiPrefix)
@@ -50,8 +49,7 @@ export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRe
     if (isApi) return null
     if (status >= 500) return published(troublePage) ?? fallbackPage()
     if (status !== 404) return null
-    const near = similar([...rails()], path.split('/').at(-1) ?? '')
-    return unpublishedPage(missingPage(path, near), site)
+    return unpublishedPage(missingPage(path, similarPaths(store, path)), site)
   }
   return (req, answer) => {
     const { url = '', method } = req

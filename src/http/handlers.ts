@@ -194,7 +194,11 @@ function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string
   const parsed: Record<string, unknown> = {}
   for (const [name, { schema }] of Object.entries(params)) {
     const result = schema.safeParse(decodeURIComponent(match?.params[name] ?? ''))
-    if (!result.success) throw new ApiError(match?.resource.notFound ?? 'not_found')
+    if (!result.success) {
+      const problems = describeIssues(result.error, match?.params[name])
+      const details = `${name}: ${problems.map(({ message }) => message).join('; ')}`
+      throw new ApiError(match?.resource.notFound ?? 'not_found', details)
+    }
     parsed[name] = result.data
   }
   return parsed

@@ -8,7 +8,7 @@ import type { SitePage } from './page.ts'
 
 const unlisted = { nav: null, listed: false, robots: 'noindex' } as const
 
-/** `near`: names that resemble the end of the address. */
+/** `near`: paths of pages that resemble the address. */
 export function missingPage(path: string, near: readonly string[]): SitePage {
   return {
     path,
@@ -22,7 +22,11 @@ export function missingPage(path: string, near: readonly string[]): SitePage {
       ),
       near.length === 0
         ? null
-        : section('near', 'Did you mean', list(near.map((rail) => link(`/rails/${rail}`, rail)))),
+        : section(
+            'near',
+            'Did you mean',
+            list(near.map((to) => link(to, to.slice(to.lastIndexOf('/') + 1)))),
+          ),
       htmlOnly(
         html`<form class="filters" role="search" action="/search">
           <label
@@ -110,7 +114,7 @@ export function refusedPage({
         codeBlock(`curl -sS -i '${siteUrl}${path.replaceAll("'", '%27')}'`, 'sh'),
       ),
       para(
-        inline`The answer for programs has the code ${link(`/docs/errors#${name}`, code(name))}${details === undefined || offer === null ? '' : inline`: ${untrustedText(details)}`}.`,
+        inline`The answer for programs has the code ${link(`/docs/errors#${name}`, code(name))}${details === undefined || offer === null ? '' : inline`: ${untrustedText(details.replace(/\.$/, ''))}`}.`,
       ),
     ],
   }

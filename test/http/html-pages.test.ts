@@ -35,6 +35,7 @@ const service = useService({
     page('/honesty', 'Flags.'),
     page('/docs', 'Guides.'),
     page('/503', 'Not right now.'),
+    page('/rails/x402', 'A rail.'),
   ],
   per: 'file',
   options: () => ({

@@ -171,7 +171,7 @@ describe.each([
     }
     const refused = await ask({ skill: 'technical-writer' })
     expect(refused.isError).toBe(true)
-    expect(JSON.stringify(refused.content)).toContain('such as technical-writing')
+    expect(JSON.stringify(refused.content)).toContain('(similar: technical-writing)')
   })
 
   test('an MCP tool returns the error code of an unknown entry', async () => {

@@ -241,6 +241,7 @@ test.each([
   expect(JSON.parse(answer.body.toString())).toEqual({
     error: expect.any(String) as unknown,
     code,
+    details: expect.any(String) as unknown,
     docs: `https://ledger.test/docs/errors#${code}`,
   })
 })

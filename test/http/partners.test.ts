@@ -105,10 +105,14 @@ describe('partner signup', () => {
 
   test('partner signup returns 409 for a taken handle, a wallet with a partner and a used oath', async () => {
     await join(alice)
-    expectRefusal(await join(bob), 409, 'handle_taken')
+    const taken = await join(bob)
+    expectRefusal(taken, 409, 'handle_taken')
+    expect(taken.body['details']).toMatch(/^Send another handle/)
     expectRefusal(await join(alice, { handle: 'second' }), 409, 'signature_reused')
     service.clock.advance(1)
-    expectRefusal(await join(alice, { handle: 'second' }), 409, 'conflict')
+    const second = await join(alice, { handle: 'second' })
+    expectRefusal(second, 409, 'conflict')
+    expect(second.body['details']).toContain('PATCH /api/v1/partners/me')
     expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
   })
 

@@ -4,10 +4,11 @@ import { z } from 'zod'
 
 import { bodySha256, messages } from '../../src/auth/messages.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
+import { partnerClient } from '../support/partners.ts'
 import { useService } from '../support/use-service.ts'
-import { evmWallet, signedBody, testService } from '../support/wallets.ts'
+import { evmWallet, nearWallet, signedBody, testService } from '../support/wallets.ts'
 
-const service = useService({ documents: [], per: 'file' })
+const service = useService({ per: 'file' })
 const alice = evmWallet('alice')
 
 const refusal = z.looseObject({
@@ -92,4 +93,64 @@ describe('an error response', () => {
     const { messagesByPath } = await refused('/partners/subscription', {})
     expect(messagesByPath['tier']).toMatch(/^is missing: must be one of .*starter/)
   })
+})
+
+test.each([
+  [
+    'rails/x_402',
+    'unknown_rail',
+    'Similar: /api/v1/rails/x402. GET /api/v1/rails lists all rails.',
+  ],
+  ['rails/nope', 'unknown_rail', 'GET /api/v1/rails lists all rails.'],
+  [
+    'skills/technical_wrting',
+    'unknown_skill',
+    'Similar: /api/v1/skills/technical-writing. GET /api/v1/skills lists all skills.',
+  ],
+  ['rail', 'not_found', 'Similar: /api/v1/rails. Check the path: /openapi.json lists all'],
+  [
+    'workers/0x123',
+    'unknown_worker',
+    'wallet: must have at least 32 characters; an EVM address consists of 0x (lower case) and 40 hex digits',
+  ],
+  [`workers/${nearWallet('nobody').address}`, 'unknown_worker', 'To register, send POST'],
+  ['receipts/rcp_1', 'unknown_receipt', 'id: must be rcp_ and 64'],
+  ['pacts/x', 'unknown_pact', 'GET /api/v1/pacts lists all pacts'],
+])('the 404 of /api/v1/%s has the code %s and says %s', async (path, code, details) => {
+  const { status, body } = await service.getJson(`/api/v1/${path}`)
+  expect([status, body['code']]).toEqual([404, code])
+  expect(body['details']).toContain(details)
+})
+
+test.each([
+  [
+    'an unknown rail',
+    '/skills',
+    { name: 'Kiln', category: 'data-ml', surface: ['x_402'], description: 'Kilns' },
+    /similar: x402/,
+  ],
+  [
+    'a wrong code',
+    '/claim',
+    { email: 'a@b.example', code: '00000000' },
+    /last 15 minutes.*POST \/api\/v1\/claim/,
+  ],
+])('the error for %s names what to send instead', async (_, path, sent, expected) => {
+  const { details } = await refused(path, sent)
+  expect(details).toMatch(expected)
+})
+
+test('the error for an unknown skill of a worker names similar ones and the list', async () => {
+  const skills = ['technical-documentaton']
+  const { details } = await refused(
+    '/workers/register',
+    await signedBody(alice, 'register', { skills }, { nowMs: service.clock.now() + 1 }),
+  )
+  expect(details).toMatch(/\(similar: technical-documentation\).*GET \/api\/v1\/skills lists all/)
+})
+
+test('the error for a wallet without a partner names the signup', async () => {
+  const { status, body } = await partnerClient(service, alice)('GET', '/api/v1/partners/me')
+  expect([status, body['code']]).toEqual([403, 'not_a_partner'])
+  expect(body['details']).toContain('POST /api/v1/partners/signup')
 })

@@ -102,9 +102,9 @@ test('opportunities are selected by skill and by entry cost', async () => {
 test.each([
   [
     'skill=Technical%20Wrting',
-    'skill must be the slug of a skill, such as technical-writing; /api/v1/skills lists all',
+    'skill Unknown skill "Technical Wrting" (similar: technical-writing); GET /api/v1/skills lists all',
   ],
-  ['skill=', 'skill must be the slug of a skill; /api/v1/skills lists all'],
+  ['skill=', 'skill Unknown skill ""; GET /api/v1/skills lists all'],
   ['chain=bitcoin', 'chain must be one of off-chain, base, '],
   ['max_entry_usdc=-1', 'max_entry_usdc must be 0 to 1,000,000,000 USDC with at most 6 decimals'],
   ['max_entry_usdc=0.0000001', 'max_entry_usdc must be 0 to 1,000,000,000 USDC'],

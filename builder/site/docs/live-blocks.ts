@@ -40,7 +40,6 @@ import { logForm, logKinds, logPicture } from './log.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointIndex, referenceLink } from './reference.ts'
-import texts from './remedies.json' with { type: 'json' }
 import { tryForm } from './try.ts'
 
 /** The parts of the world that blocks may show. */
@@ -79,7 +78,9 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
 function signedEndpoints(): HtmlAndMarkdown {
   return list(
     routes
-      .filter((route: Route) => route.access === 'signed')
+      .filter(
+        ({ access, description }: Route) => access === 'signed' || /-v\d:\{/.test(description),
+      )
       .map(
         (route) =>
           inline`${referenceLink(route, code(`${route.method} ${route.path}`))}: ${textWithCode(route.description)}`,
@@ -170,9 +171,6 @@ function thresholdTable(): HtmlAndMarkdown {
   })
 }
 
-/** By code, or else by status. */
-const remedies: Readonly<Record<string, string>> = texts
-
 function errorTable(): HtmlAndMarkdown {
   return table(entriesOf(errorCodes), {
     id: 'error-codes',
@@ -182,11 +180,7 @@ function errorTable(): HtmlAndMarkdown {
       column('Code', ([name]) => link(`#${name}`, code(name))),
       figureColumn('Status', null, ([, { status }]) => String(status)),
       fixedColumn('When', ([, { message }]) => message, 'wide'),
-      fixedColumn(
-        'What to do',
-        ([name, { status }]) => remedies[name] ?? remedies[status] ?? 'Read details.',
-        'wide',
-      ),
+      fixedColumn('What to do', ([, { remedy }]) => remedy, 'wide'),
     ],
   })
 }

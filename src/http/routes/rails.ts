@@ -1,10 +1,9 @@
+import { unknownName } from '../../actions/reference.ts'
 import { invalidField } from '../../actions/signed-body.ts'
 import { ApiError } from '../../contract/errors.ts'
-import { pathOf } from '../../contract/routes.ts'
 import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
 import { matchRails } from '../../core/match-rails.ts'
 import { parseUsdc, usdcOrNull } from '../../core/money.ts'
-import { similar } from '../../core/similar.ts'
 import { parseTime } from '../../core/time.ts'
 import type { Handlers } from '../handler-types.ts'
 import { hasValues, limitOf } from '../lists.ts'
@@ -25,14 +24,9 @@ export function selectionHandlers({ manifest, read, find }: PublishedDocuments) 
       manifest()
       const published = read('listOpportunities')
       const { skills } = read('listSkills')
-      if (skill !== undefined && skills.every(({ slug }) => slug !== skill)) {
-        const known = similar(
-          skills.map(({ slug }) => slug),
-          skill,
-        )
-        const example = known.length === 0 ? '' : `, such as ${known.join(', ')}`
-        const all = pathOf('listSkills', {})
-        throw invalidField('skill', `must be the slug of a skill${example}; ${all} lists all`)
+      const slugs = skills.map(({ slug }) => slug)
+      if (skill !== undefined && !slugs.includes(skill)) {
+        throw invalidField('skill', unknownName('skill', skill, slugs))
       }
       const maxEntryMicroUsdc = maxEntry === undefined ? null : parseUsdc(maxEntry)
       const maxEntryUsdc = usdcOrNull(maxEntryMicroUsdc) ?? undefined

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 
 import { liveBlocks } from '../../../builder/site/docs/live-blocks.ts'
 import { docsPages } from '../../../builder/site/docs/page.ts'
-import remedies from '../../../builder/site/docs/remedies.json' with { type: 'json' }
 import { docsValues } from '../../../builder/site/docs/values.ts'
 import { errorCodes } from '../../../src/contract/errors.ts'
 import { fullWorld } from '../../site/worlds.ts'
@@ -25,9 +24,19 @@ test('every block of the docs pages exists, and every block is used', () => {
   expect(namesIn(/<!-- block: ([a-z-]+) -->/g)).toEqual(Object.keys(liveBlocks).toSorted())
 })
 
-test('every remedy is that of an error code or of a status', () => {
-  const known = Object.entries(errorCodes).flatMap(([code, { status }]) => [code, String(status)])
-  expect(Object.keys(remedies).filter((name) => !known.includes(name))).toEqual([])
+test('each error of the client has a remedy of its own, which the page of errors shows', () => {
+  const own = Object.values(errorCodes).filter(({ status }) => status < 500)
+  const remedies = own.map(({ remedy }) => remedy)
+  expect(remedies.filter((text) => !/^[A-Z][^\n]{10,}\.$/.test(text))).toEqual([])
+  expect(new Set(remedies).size).toBe(remedies.length)
+  const page = textAt('/docs/errors.md', documents).replaceAll('\\', '')
+  expect(remedies.filter((text) => !page.includes(text))).toEqual([])
+})
+
+test('the signing page lists the message of each signed write, among them the delivery', () => {
+  const page = textAt('/docs/signing.md', documents)
+  const tags = ['register', 'claim', 'receipt', 'dispute', 'deliver', 'attestation-endpoint']
+  expect(tags.filter((tag) => !page.includes(`<service>-${tag}-v1:{`))).toEqual([])
 })
 
 test('every value of the docs pages exists, and every value is used', () => {

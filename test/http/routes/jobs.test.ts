@@ -368,7 +368,7 @@ test('a job past its deadline is expired for every reader and writer before the 
     jobList.parse((await exchange.look(`${jobs}?status=${status}`)).body).jobs.map((one) => one.id)
   expect([await ids('open'), await ids('expired')]).toEqual([[], [id]])
   const late = await exchange.act('stranger', id, 'bid', terms)
-  expect([late.status, late.body['details']]).toEqual([409, 'the job is expired'])
+  expect([late.status, late.body['details']]).toEqual([409, 'the job is expired, not open'])
   const { body } = await exchange.read('worker', `${jobs}/${id}/bids`)
   expect(bidList.parse(body).bids[0]?.status).toBe('lapsed')
   expect(await exchange.rows()).toEqual(before)
@@ -413,7 +413,10 @@ describe('a delivery without a response', () => {
     })
     expect((await recomputeScores(reader)).differences).toEqual([])
     const again = await exchange.act('poster', id, 'accept')
-    expect([again.status, again.body['details']]).toEqual([409, 'the job is accepted'])
+    expect([again.status, again.body['details']]).toEqual([
+      409,
+      'the job is accepted, not delivered or disputed',
+    ])
   })
 
   test('the poster may accept a delivery late, before the scheduled job runs', async () => {
