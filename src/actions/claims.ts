@@ -109,9 +109,7 @@ async function sendClaimCode(
       await countSend(tx, send, nowMs)
       return (await findRecord(tx, 'claims', { emailHash })) !== null
     })
-    const lines = hasClaim
-      ? alreadyClaimedText(deps)
-      : codeText(deps, code, body.display_name, wallet)
+    const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, { ...body, code }, wallet)
     await sendEmail(deps, body.email, lines)
     return hasClaim
   })
@@ -154,7 +152,10 @@ async function claimWithCode(
     const made = await findRecord(tx, 'claims', { emailHash })
     if (made !== null) {
       if (emailCode.used === 1) return await claimAnswer(tx, deps.site.url, made, 200)
-      throw new ApiError('spot_claimed', 'This address has already claimed a spot')
+      throw new ApiError(
+        'spot_claimed',
+        'This address has already claimed a spot: use another address',
+      )
     }
     const { displayName, signed } = emailCode
     const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
@@ -177,7 +178,10 @@ async function claimWithCode(
 async function requireNoSignedClaim(tx: Db, wallet: Wallet): Promise<ClaimRecord | null> {
   const claim = await findRecord(tx, 'claims', { wallet: wallet.id })
   if (claim?.method !== 'wallet') return claim
-  throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
+  throw new ApiError(
+    'spot_claimed',
+    'This wallet has already claimed its spot: nothing is left to claim',
+  )
 }
 
 /**
@@ -188,7 +192,10 @@ async function requireUnprovenWallet(tx: Db, wallet: Wallet | null): Promise<voi
   if (wallet === null) return
   const claim = await findRecord(tx, 'claims', { wallet: wallet.id })
   if (claim?.method === 'email') {
-    throw new ApiError('spot_claimed', 'Another e-mail address has claimed this wallet')
+    throw new ApiError(
+      'spot_claimed',
+      'Another e-mail address has claimed this wallet: send a claim that its key signs',
+    )
   }
   const isUsed =
     claim !== null ||
@@ -218,8 +225,7 @@ async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> 
 /** States the name and the wallet, so that recipients notice a claim by a stranger. */
 function codeText(
   { site }: Pick<ActionDeps, 'site'>,
-  code: string,
-  name: string,
+  { email, code, display_name: name }: EmailClaimBody & EmailCodeBody,
   wallet: Wallet | null,
 ): readonly string[] {
   const spot = wallet === null ? 'a spot' : `the spot of the wallet ${wallet.display}`
@@ -227,6 +233,9 @@ function codeText(
     `Your code is ${code}.`,
     '',
     `It is valid for ${CODE_LIFE_MS / minuteMs} minutes and claims ${spot} under the name “${name}” on the leaderboard of ${site.url} with this address.`,
+    `To claim the spot, send ${JSON.stringify({ email, code })} to POST ${site.url}${apiPrefix}/claim, or run:`,
+    `agent-income-ledger claim --email <this address> --code ${code} --ledger ${site.url}`,
+    '',
     'If you did not request it, ignore this e-mail and do not share the code.',
   ]
 }

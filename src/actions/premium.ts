@@ -34,7 +34,6 @@ export function unpaid(
   const off = 'Payments are off; partners can read what their tier includes'
   return paymentOff(
     code === 'payment_required' ? 'payment_off' : code,
-    offer.terms,
     details === undefined ? off : `${details}. ${off}`,
   )
 }

@@ -35,12 +35,9 @@ export function paymentRequired(
   })
 }
 
-/** A response that cannot be paid: `accepts` is empty, and the version 2 header is missing. */
-export function paymentOff(code: ErrorCode, terms: PaymentTerms, details: string): ApiError {
-  return new ApiError(code, details, {
-    headers: termsHeaders(terms),
-    members: { x402Version: 1, accepts: [] },
-  })
+/** A response that cannot be paid: `accepts` is empty, and the payment headers are missing. */
+export function paymentOff(code: ErrorCode, details: string): ApiError {
+  return new ApiError(code, details, { members: { x402Version: 1, accepts: [] } })
 }
 
 function termsHeaders({ payTo, amountMicroUsdc }: PaymentTerms): Record<string, string> {

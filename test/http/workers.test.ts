@@ -225,7 +225,10 @@ describe('a claim by e-mail', () => {
   test('a claim by e-mail sends a code and accepts it', async () => {
     const asked = await post(claimPath, { email, display_name: 'Zoë' })
     expect(asked).toMatchObject({ status: 202, body: { status: 'code_sent' } })
-    expect(service.actions.emails).toMatchObject([{ to: email }])
+    const { text, to } = service.actions.emails[0] ?? {}
+    expect(to).toBe(email)
+    expect(text).toContain(`${JSON.stringify({ email, code: emailedCode() })} to POST https://`)
+    expect(text).toContain(`--code ${emailedCode()} --ledger https://`)
     const made = await post(claimPath, { email: email.toLowerCase(), code: emailedCode() })
     expect(made).toMatchObject({
       status: 201,
@@ -311,7 +314,10 @@ describe('a claim by e-mail', () => {
     const late = { email: 'other@ledger.example', display_name: 'Late', wallet: alice.address }
     expect(await post(claimPath, late)).toMatchObject({
       status: 409,
-      body: { code: 'spot_claimed' },
+      body: {
+        code: 'spot_claimed',
+        details: expect.stringContaining('send a claim that its key signs') as unknown,
+      },
     })
     expect((await post(claimPath, await claim(alice, { name: 'Alice' }))).status).toBe(201)
   })
@@ -325,7 +331,8 @@ describe('a claim by e-mail', () => {
     })
     await service.actions.database.write((tx) => storeReceipt(tx, row))
   }
-  const needsKey = { status: 403, body: { code: 'wallet_needs_key' } }
+  const details: unknown = expect.stringContaining('send a claim that its key signs')
+  const needsKey = { status: 403, body: { code: 'wallet_needs_key', details } }
 
   test('refuses a claim by e-mail of a wallet that is registered, has receipts or is claimed by key', async () => {
     const [registered, earning, claimed] = [evmWallet('bob'), evmWallet('carol'), evmWallet('dave')]

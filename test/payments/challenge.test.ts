@@ -119,11 +119,13 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
     const { status, headers, body } = await get(off, path, {})
     expect(status).toBe(402)
     expect(body).toMatchObject({ code: 'payment_off', x402Version: 1, accepts: [] })
-    expect(headers.get('payment-required')).toBeNull()
-    expect(headers.get('x-accepted-payment')).toBe('x402')
-    expect(headers.get('x-payment-price-usdc')).toBe(price)
-    // The token refuses every transfer to it.
-    expect(headers.get('x-payment-receiver')).toBe(`0x${'0'.repeat(40)}`)
+    const named = [
+      'payment-required',
+      'x-accepted-payment',
+      'x-payment-receiver',
+      'x-payment-price-usdc',
+    ]
+    expect(named.filter((name) => headers.has(name))).toEqual([])
     const paid = await get(off, path, { 'X-PAYMENT': 'e30=' })
     expect(paid).toMatchObject({ status: 402, body: { code: 'payment_off' } })
   })

@@ -1,5 +1,6 @@
 /** Values that Markdown pages insert with `{{name}}`. */
 import { errorCodes } from '../../../src/contract/errors.ts'
+import openapiParts from '../../../src/contract/openapi/parts.json' with { type: 'json' }
 import { mcpPath } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { PAYMENT_TIMEOUT_SECONDS, paymentAsset } from '../../../src/contract/x402.ts'
@@ -36,6 +37,7 @@ export function docsValues(
     site_url: site.url,
     service_name: site.serviceName,
     version: site.version,
+    partner_signature: openapiParts.securitySchemes.partnerSignature.description,
     mcp_url: `${site.url}${mcpPath}`,
     receipt_checks_path: receiptChecksPath,
     example_rail: rails.find((rail) => rail === 'x402') ?? rails[0] ?? 'x402',

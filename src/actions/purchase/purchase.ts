@@ -45,7 +45,7 @@ export async function purchase<T>(
 ): Promise<PurchaseResult<T>> {
   const { payments } = deps
   if (payments.mode === 'off') {
-    throw paymentOff('payment_off', request.terms, 'Nothing was sent to the chain for this request')
+    throw paymentOff('payment_off', 'Nothing was sent to the chain for this request')
   }
   const payment = decode(request.header)
   const { from: payer, nonce } = payment.authorization

@@ -99,7 +99,7 @@ function unpaidTier(
   { handle }: CurrentPartner,
 ): ApiError {
   if (payments.mode === 'off') {
-    return paymentOff('payment_off', paymentOffer.terms, 'Payments are off; tiers cannot be bought')
+    return paymentOff('payment_off', 'Payments are off; tiers cannot be bought')
   }
   const details = `${offered}. If another wallet pays, it also signs the text ${messages.payment(site.serviceName, { buyer: handle })} for the header X-Payer-Signature`
   return paymentRequired('payment_required', paymentOffer, details)
