@@ -3,6 +3,8 @@ export interface Check {
   readonly what: string
   readonly good: boolean
   readonly detail: string
+  /** Not checked: `open` could be checked, `note` is not required. Printed instead of `good`. */
+  readonly label?: 'open' | 'note'
 }
 
 /** `ifBad` is the detail of a bad result; the default is the same detail. */

@@ -37,7 +37,7 @@ test('log verify accepts a log, remembers its checkpoint, and follows it', async
   const state = join(tempFolder(), 'log.txt')
   const first = await verify(url, '--state', state)
   expect(first.out).toContain('good  checkpoint: size 3, signed by ledger.test/log')
-  expect(first.out).toContain('good  witnesses: not witnessed')
+  expect(first.out).toContain('note  witnesses: not witnessed')
   expect(first.out).toContain('good  consistency: no checkpoint was seen before')
   expect(first.code).toBe(0)
 

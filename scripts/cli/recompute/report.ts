@@ -6,9 +6,6 @@ import type { Bundle } from '../../../src/core/evidence.ts'
 import type { Session } from '../session.ts'
 import type { Bundles, EvidenceReader, LookUps, PublishedPoll } from './evidence.ts'
 
-/** A check, or what this run cannot check. */
-type ReportLine = Check & { readonly label?: 'open' | 'note' }
-
 /** Other rules, or other formats of evidence, lead to other lines. */
 export function programOf({ v, rule, code }: Bundle): string {
   return `rule ${rule}, program ${code.version}, evidence ${v}`
@@ -28,10 +25,10 @@ export interface Recomputation {
 
 /** @param allowsOpen what cannot be checked does not fail the command */
 export function createReport(allowsOpen: boolean) {
-  const findings: ReportLine[] = []
+  const findings: Check[] = []
   return {
     findings,
-    add: (one: ReportLine): void => void findings.push(one),
+    add: (one: Check): void => void findings.push(one),
     check: (what: string, good: boolean, detail: string, ifBad = detail): void => {
       findings.push(check(what, good, detail, ifBad))
     },
