@@ -1,4 +1,3 @@
-import { tryRules } from '../../builder/rails/try-rules.ts'
 import { tryReputation } from '../../src/core/reputation/try.ts'
 import { TryLineError } from '../../src/core/try-lines.ts'
 import { operand } from './command.ts'
@@ -13,11 +12,11 @@ export const rulesTry: Command = {
     'Reads one JSON object per line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
   args: { file: operand('a file of lines, or - for standard input') },
   run: async (session, input) => {
+    const { tryRules } = await import('../../builder/rails/try-rules.ts')
     const bytes = readBytes(input.required('file'))
     orUsageError(TryLineError, () => {
       for (const rail of tryRules(linesOf(bytes))) session.write(`${JSON.stringify(rail)}\n`)
     })
-    await Promise.resolve()
   },
 }
 
