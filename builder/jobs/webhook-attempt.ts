@@ -35,7 +35,7 @@ export async function attempt(
   delivery: DeliveryLease,
 ): Promise<'delivered' | 'failed' | 'dead' | null> {
   const { database, clock, log, random, signal } = deps
-  const answer = await sendOnce(deps, delivery)
+  const answer = await sendDelivery(deps, delivery)
   if (signal.aborted) return null
   const nowMs = clock.now()
   const outcome = decide(answer, delivery.attempts + 1, nowMs, random.unit())
@@ -90,7 +90,14 @@ interface Answer {
   readonly error: string | null
 }
 
-async function sendOnce(deps: WebhookDeps, delivery: DeliveryLease): Promise<Answer> {
+/** `alerts listen` sends to a webhook in development with the same code. */
+export async function sendDelivery(
+  deps: Pick<WebhookDeps, 'send' | 'clock' | 'secretOf' | 'userAgent' | 'signal'>,
+  delivery: Pick<
+    DeliveryLease,
+    'id' | 'type' | 'payload' | 'url' | 'subscriptionId' | 'secretVersion' | 'rotatedAt'
+  >,
+): Promise<Answer> {
   const { send, clock, secretOf, userAgent, signal } = deps
   const { type, payload, secretVersion, rotatedAt } = delivery
   const timeMs = clock.now()

@@ -11,6 +11,7 @@ import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
+import { demoSentence } from '../../src/core/demo-mark.ts'
 import { fieldsOf, isRepeated } from './api-fields.ts'
 import type { Field } from './api-fields.ts'
 import type { Arguments, Command, OptionGroup } from './command.ts'
@@ -23,7 +24,9 @@ import type { Session } from './session.ts'
 
 type ComputeField = (session: Session, input: Input) => unknown
 
-interface Additions<Id extends RouteId> {
+export interface Additions<Id extends RouteId> {
+  /** The default follows from the operationId. */
+  readonly words?: string
   readonly description?: string
   /** Body fields that are operands. */
   readonly operands?: readonly string[]
@@ -34,23 +37,23 @@ interface Additions<Id extends RouteId> {
   readonly oath?: (input: Input) => OathText['kind'] | undefined
   /** Returns false if this input needs no key. */
   readonly needsKey?: (input: Input) => boolean
-  readonly columns?: readonly string[]
+  /** Replaces the list of all members. */
+  readonly text?: (answer: AnswerOf<Id>) => string
+  /** Of a table, with spaces between them. */
+  readonly columns?: string
   /** The default is the first list of objects. */
   readonly rows?: (answer: AnswerOf<Id>) => readonly object[]
   readonly footer?: (answer: AnswerOf<Id>) => string
 }
 
-export function apiCommand<Id extends RouteId>(
-  words: string,
-  id: Id,
-  additions: Additions<Id> = {},
-): Command {
+export function apiCommand<Id extends RouteId>(id: Id, additions: Additions<Id> = {}): Command {
   const route = routeOf(id)
   const { computed = {}, columns } = additions
   const fields = fieldsOf(route, additions.operands).filter(({ name }) => !(name in computed))
   const isSoldRead = route.price !== undefined && route.method === 'GET'
   return {
-    words,
+    words: additions.words ?? wordsOf(route),
+    section: route.tag,
     summary: route.summary,
     description: additions.description,
     args: {
@@ -76,7 +79,10 @@ export function apiCommand<Id extends RouteId>(
         const value = await compute(session, input)
         if (value !== undefined) body[name] = value
       }
-      const text = (answer: AnswerOf<Id>) => tableOf(answer, columns ?? [], additions)
+      const text =
+        columns === undefined
+          ? additions.text
+          : (answer: AnswerOf<Id>) => tableOf(answer, additions)
       const perform = async (payment = readPayment(input)) => {
         const call = await prepareCall(caller, id, {
           params: textsOf(params),
@@ -90,7 +96,7 @@ export function apiCommand<Id extends RouteId>(
           if (!(error instanceof CallError) || error.issues.length === 0) throw error
           throw new UsageError(explain(error.issues, fields))
         })
-        await session.perform(call, columns === undefined ? undefined : text)
+        await session.perform(call, text)
       }
       try {
         await perform()
@@ -100,6 +106,13 @@ export function apiCommand<Id extends RouteId>(
       }
     },
   }
+}
+
+/** Examples: `listRails` becomes `rails`, `getJob` `job show`, `getReceiptProof` `receipt proof`, `postJob` `job post`. */
+function wordsOf({ id, path }: Route): string {
+  const [verb = '', ...words] = id.split(/(?=[A-Z])/).map((word) => word.toLowerCase())
+  const last = verb === 'get' && path.endsWith('}') ? 'show' : verb
+  return [...words, ...(last === 'get' || last === 'list' ? [] : [last])].join(' ')
 }
 
 function groupsOf(
@@ -126,7 +139,7 @@ function readFields(fields: readonly Field[], input: Input): FieldValues {
     const { place, name, fieldSchema } = field
     const value = readField(field, input)
     if (value === undefined && field.isRequired !== true) continue
-    const { error } = fieldSchema.safeParse(value)
+    const { error } = value === null ? {} : fieldSchema.safeParse(value)
     if (error === undefined) values[place][name] = value
     else
       issues.push({
@@ -138,13 +151,17 @@ function readFields(fields: readonly Field[], input: Input): FieldValues {
   return values
 }
 
-function readField({ argument, fieldSchema, isRequired }: Field, input: Input): unknown {
+function readField(field: Field, input: Input): unknown {
+  const { argument, fieldSchema, isRequired } = field
   if (isRepeated(fieldSchema)) {
     const list = input.list(argument)
     if (list.length === 0 && isRequired !== true) return undefined
     return fieldSchema instanceof z.ZodRecord ? Object.fromEntries(list.map(nameAndText)) : list
   }
   const text = input.text(argument)
+  if (text === '' && field.isRemovable === true) return null
+  if (fieldSchema instanceof z.ZodBoolean && /^(?:true|false)$/.test(text ?? ''))
+    return text === 'true'
   const isNumber = fieldSchema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(text ?? '')
   return isNumber ? Number(text) : text
 }
@@ -170,19 +187,28 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
 }
 
-const listAnswer = z.looseObject({ next_cursor: z.string().optional() })
+const listAnswer = z.looseObject({
+  next_cursor: z.string().optional(),
+  unknown_figures: z.array(z.string()).catch([]),
+  computed_at: z.string().optional(),
+  demo: z.boolean().optional(),
+})
 const rowList = z.array(z.looseObject({})).min(1)
 
-/** Without `rows`, lists the first list that is not empty. */
+/** Without `rows`, prints the first list that is not empty. */
 function tableOf<Id extends RouteId>(
   answer: AnswerOf<Id>,
-  columns: readonly string[],
-  { rows, footer }: Additions<Id>,
+  { columns = '', rows, footer }: Additions<Id>,
 ): string {
-  const { next_cursor: next, ...members } = listAnswer.parse(answer)
+  const parsed = listAnswer.parse(answer)
+  const { next_cursor: next, computed_at: at, demo, unknown_figures: unknown, ...members } = parsed
   const lists = Object.values(members).map((member) => rowList.safeParse(member).data ?? [])
   const listed = rows?.(answer) ?? lists.find(({ length }) => length > 0) ?? []
   const more = next === undefined ? '' : `More: --cursor ${next}\n`
-  const shown = listed.length === 0 ? 'No entries.\n' : table(columns, listed)
-  return `${shown}${more}${footer?.(answer) ?? ''}`
+  const isUnknown = unknown.includes('count')
+  const shown = isUnknown && listed.length === 0 ? '' : table(columns.split(' '), listed)
+  const rest = isUnknown ? 'Their number is unknown until rails have been read.\n' : more
+  const time = at === undefined ? '' : `Computed at ${at}.\n`
+  const mark = demo === true ? `${demoSentence}\n` : ''
+  return `${shown}${rest}${footer?.(answer) ?? ''}${time}${mark}`
 }

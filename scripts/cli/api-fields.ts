@@ -9,6 +9,8 @@ export interface Field extends Argument {
   readonly name: string
   /** The schema without `optional` and `nullable`. */
   readonly fieldSchema: z.ZodType
+  /** The empty text sends null. */
+  readonly isRemovable?: boolean
   /** Name of the operand or option. */
   readonly argument: string
 }
@@ -28,12 +30,15 @@ export function fieldsOf(route: Route, bodyOperands: readonly string[] = []): re
   )
   const body = Object.entries(bodyShape(route.body)).map(([name, wrapped]) => {
     const fieldSchema = unwrap(wrapped)
+    const doc = wrapped.description ?? fieldSchema.description ?? name.replaceAll('_', ' ')
+    const isRemovable = wrapped.safeParse(null).success
     return {
       place: 'body' as const,
       name,
       fieldSchema,
-      doc: wrapped.description ?? fieldSchema.description ?? name.replaceAll('_', ' '),
+      doc: isRemovable ? `${firstSentence(doc)}; "" removes it` : doc,
       isRequired: !wrapped.safeParse(undefined).success,
+      isRemovable,
       isOperand: bodyOperands.includes(name),
     }
   })
@@ -95,6 +100,7 @@ function placeholder(name: string, schema: z.ZodType): string {
     return choices.length > MAX_PLACEHOLDER ? 'text' : choices
   }
   if (schema instanceof z.ZodNumber) return 'number'
+  if (schema instanceof z.ZodBoolean) return 'true|false'
   if (schema instanceof z.ZodRecord) return 'name=text'
   if (name.endsWith('_usdc')) return 'usdc'
   const format = schema.meta()?.['format']
@@ -105,5 +111,5 @@ function placeholder(name: string, schema: z.ZodType): string {
 function firstSentence(text: string): string {
   const [sentence = text] = /^.*?\.(?=\s|$)/s.exec(text) ?? []
   const line = sentence.replace(/\.$/, '').replaceAll('`', '')
-  return /^[A-Z][a-z]/.test(line) ? `${line.charAt(0).toLowerCase()}${line.slice(1)}` : line
+  return /^[A-Z][a-z ]/.test(line) ? `${line.charAt(0).toLowerCase()}${line.slice(1)}` : line
 }

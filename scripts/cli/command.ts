@@ -20,6 +20,8 @@ export interface Command {
   /** Example: `receipt post`. */
   readonly words: string
   readonly summary: string
+  /** Heading in the help. */
+  readonly section?: string
   readonly description?: string | undefined
   /** Operands have the order of the command line. Every command also has `--json` and `--help`. */
   readonly args?: Arguments

@@ -1,3 +1,4 @@
+import { groupBy } from '../../src/core/group-by.ts'
 import { argumentsOf } from './command.ts'
 import type { Argument, Command } from './command.ts'
 
@@ -10,12 +11,15 @@ const codes = `Exit codes
   3  the ledger cannot be reached`
 
 export function overview(commands: readonly Command[]): string {
+  const sections = groupBy(commands, ({ section = 'Commands' }) => section)
+  const lists = [...sections].map(
+    ([section, listed]) =>
+      `${section}\n${columns(listed.map((command) => [usage(command), command.summary]))}\n`,
+  )
   return `Usage: ${program} <command> [options]
 
-Commands
-${columns(commands.map((command) => [usage(command), command.summary]))}
-
-${program} <command> --help shows a command's options.
+${lists.join('\n')}
+${program} <command> --help shows a command's options; --version prints the version.
 Keys come from a file or the environment (--key-file, LEDGER_KEY_FILE, LEDGER_KEY), never from arguments.
 
 ${codes}

@@ -6,6 +6,7 @@ import {
   UnexpectedAnswerError,
 } from '../../src/client/errors.ts'
 import { KeyFormatError } from '../../src/client/signers.ts'
+import { version } from '../../src/contract/version.ts'
 import type { Command } from './command.ts'
 import { commandHelp, overview } from './help.ts'
 import { UsageError } from './input.ts'
@@ -42,6 +43,10 @@ function runWithoutCommand(
   const [first] = args
   if (first === undefined || first === '--help' || first === 'help') {
     write(overview(commands))
+    return exitCodes.ok
+  }
+  if (first === '--version') {
+    write(`agent-income-ledger ${version}\n`)
     return exitCodes.ok
   }
   const group = commands.filter(({ words }) => words.startsWith(`${first} `))

@@ -7,7 +7,7 @@ import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { findKey } from './key-file.ts'
-import { curlCommand, describe, json } from './output.ts'
+import { curlCommand, describe, json, plain } from './output.ts'
 
 export interface CliDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -75,8 +75,8 @@ export function createSession(deps: CliDeps, input: Input) {
       } else {
         const answer = await reader().submit(call)
         const value: unknown = answer
-        const shown = typeof value === 'object' && value !== null ? value : { answer: value }
-        print(shown, text?.(answer))
+        if (typeof value === 'string') print({ text: value }, plain(value).replace(/\n?$/, '\n'))
+        else if (typeof value === 'object' && value !== null) print(value, text?.(answer))
       }
     },
   }

@@ -24,7 +24,7 @@ import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
 
 const pactNumber = z.string().regex(/^(?:pact-)?[1-9]\d{0,8}$/, 'must be a pact number')
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
 const seen = option(
   'path',

@@ -60,7 +60,8 @@ export async function readIfFound(deps: TransportDeps, url: string): Promise<Uin
   }
 }
 
-async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
+/** @throws LedgerUnreachableError, UnexpectedAnswerError */
+export async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
   const { fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = deps
   try {
     return await withTimeout({ timeoutMs }, async (signal) => {

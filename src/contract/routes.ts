@@ -41,8 +41,10 @@ type Registry = typeof registry
 export type RouteId = keyof Registry
 export type RouteById<Id extends RouteId> = Registry[Id]
 
-/** Source of the OpenAPI document, the docs and the commands. */
-export const routes: readonly Route[] = entriesOf(registry).map(([id]) => routeOf(id))
+export const routeIds: readonly RouteId[] = entriesOf(registry).map(([id]) => id)
+
+/** Source of the OpenAPI document and the docs. */
+export const routes: readonly Route[] = routeIds.map(routeOf)
 
 type HasHandler =
   | { readonly serving: { readonly kind: 'handler' } }

@@ -1,16 +1,34 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { argumentsOf } from '../../scripts/cli/command.ts'
-import { commands } from '../../scripts/cli/commands.ts'
+import { additions, commands } from '../../scripts/cli/commands.ts'
 import { curlCommand, describe as describeValue, plain, table } from '../../scripts/cli/output.ts'
+import { routeOf, routes } from '../../src/contract/routes.ts'
+import { version } from '../../src/contract/version.ts'
+import { entriesOf } from '../../src/core/entries.ts'
 import { runCommand } from '../support/command-line.ts'
 
 let folder: string
 const at = (name: string) => join(folder, name)
+
+/** Files and packages that the file needs before it runs. */
+function staticImports(file: string, seen = new Set([file])): string[] {
+  const text = readFileSync(file, 'utf8')
+  for (const [, name = ''] of text.matchAll(
+    /^(?:import|export) (?!type )[^;']*?from '([^']+)'/gm,
+  )) {
+    const target = name.startsWith('.') ? join(dirname(file), name) : name
+    if (seen.has(target)) continue
+    seen.add(target)
+    if (name.startsWith('.')) staticImports(target, seen)
+  }
+  return [...seen]
+}
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'ledger-commands-'))
@@ -50,6 +68,49 @@ describe('help', () => {
     expect(few.out).toContain('--severity <info|warning|critical>')
     const many = await runCommand(['skill', 'propose', '--help'])
     expect(many.out).toMatch(/--category <text> +category: writing-content, .*agent-infrastructure/)
+  })
+
+  test('help offers every request of the API that answers with text, and names the others', async () => {
+    const { out } = await runCommand(['--help'])
+    const without = routes.filter(({ summary }) => !out.includes(`  ${summary}\n`))
+    expect(without.map(({ id }) => id)).toEqual([
+      // `receipt post` signs the receipt, too.
+      'submitReceipt',
+      // The new wallet signs, too.
+      'changePartnerWallet',
+      'getCard',
+      'getRailBadge',
+      'getWorkerBadge',
+      'getDeskChart',
+      'getLogTile',
+      'getExportFile',
+    ])
+  })
+
+  test('every column of a table is a member of the answer', () => {
+    for (const [id, own] of entriesOf(additions)) {
+      const schema = routeOf(id).answers[200]?.schema ?? z.never()
+      const members = JSON.stringify(z.toJSONSchema(schema, { unrepresentable: 'any' }))
+      for (const column of own?.columns?.split(' ') ?? [])
+        expect({ id, column, isKnown: members.includes(`"${column}":`) }).toMatchObject({
+          isKnown: true,
+        })
+    }
+  })
+
+  test('help is printed without loading rails, databases and chain libraries', () => {
+    const loaded = staticImports('scripts/cli/main.ts')
+    expect(loaded).toContain('scripts/cli/commands.ts')
+    const heavy =
+      /^(?:builder\/(?:rails|jobs)|src\/db\/(?!errors)|viem|sqlite3|pg|kysely|sharp|@bitauth)/
+    expect(loaded.filter((name) => heavy.test(name))).toEqual([])
+  })
+
+  test('--version prints the version of the package', async () => {
+    expect(await runCommand(['--version'])).toMatchObject({
+      code: 0,
+      out: `agent-income-ledger ${version}\n`,
+    })
   })
 
   test('help for a group lists its commands', async () => {
@@ -161,8 +222,33 @@ describe('output', () => {
   test('nested values are printed with a line for each field and a table for each list', () => {
     const value = { job: { id: 'x', tags: [] }, bids: [{ id: 1, price: 2 }, { id: 3 }] }
     expect(describeValue(value)).toBe(
-      'job.id    x\njob.tags  none\n\nbids\nid  price\n1   2\n3   -\n',
+      'job.id    x\njob.tags  none\n\nbids\n  id  price\n  1   2\n  3   -\n',
     )
+  })
+
+  test('rows that do not fit into a table are printed as blocks, without JSON', () => {
+    const steps = [{ at: 1 }, { at: 2 }]
+    const value = { rows: [{ id: 1, of: { rail: 'x402' }, steps, tags: [3, 4] }, { id: 2 }] }
+    expect(describeValue(value)).toBe(
+      '\nrows\n  id       1\n  of.rail  x402\n  tags     3, 4\n\n  steps\n    at\n    1\n    2\n\n  id  2\n',
+    )
+    const wide = describeValue({ rows: [{ id: 1, text: 'long '.repeat(30) }, { id: 2 }] })
+    expect(wide).toContain('  id    1\n  text  long')
+    expect(wide).toContain('\n\n  id  2\n')
+  })
+
+  test('an unknown figure is printed as unknown, wherever the answer names it, and never as zero', () => {
+    const rail = { rail: 'x402', judged: false, status: 'pre-traction', tpv_30d_usdc: 0 }
+    const row = { ...rail, unknown_figures: ['tpv_30d_usdc'], expected_usd_per_day: null }
+    expect(describeValue(row)).toMatch(/^status +not judged$/m)
+    expect(describeValue(row)).toMatch(/^tpv_30d_usdc +unknown$/m)
+    const columns = ['rail', 'status', 'tpv_30d_usdc', 'expected_usd_per_day']
+    expect(table(columns, [row])).toMatch(/\nx402 +not judged +unknown +unknown\n$/)
+    expect(table(columns, [{ ...row, unknown_figures: [] }])).toMatch(/ 0 +unknown\n$/)
+  })
+
+  test('an empty table says so', () => {
+    expect(table(['id'], [])).toBe('No entries.\n')
   })
 
   test('printed values have no control characters and bidirectional marks', () => {

@@ -46,7 +46,7 @@ test('the guide to the job exchange leads two partners from a job to its receipt
   writeFileSync(join(shell.folder, 'manual.txt'), 'the work')
 
   const { id: job } = await answered(commandOf(hiring, 'job post'), poster)
-  await answered(commandOf(hiring, 'job list'), worker)
+  await answered(commandOf(hiring, 'jobs'), worker)
   const { id: bid } = await answered(commandOf(hiring, 'job bid '), { ...worker, JOB: job })
   await answered(commandOf(hiring, 'job bids'), { ...poster, JOB: job })
   await answered(commandOf(hiring, 'job award'), { ...poster, JOB: job, BID: bid })
