@@ -5,11 +5,11 @@ import { diffDocument, factsOf, nextFacts } from '../builder/archive/last-facts.
 import { apiPrefix, hasSignature } from '../src/contract/route.ts'
 import type { Route } from '../src/contract/route.ts'
 import { maxAgeOf, routes } from '../src/contract/routes.ts'
-import { createHealth } from '../src/runtime/health.ts'
 import { openApiValidator } from './support/openapi-validator.ts'
 import type { OpenApiValidator } from './support/openapi-validator.ts'
 import { send as sendRaw } from './support/raw-http.ts'
 import type { RawAnswer } from './support/raw-http.ts'
+import { healthOf } from './support/service-health.ts'
 import { documentsOf } from './support/site.ts'
 import { useService } from './support/use-service.ts'
 import type { UsedService } from './support/use-service.ts'
@@ -35,19 +35,7 @@ const facts = [...documentsOf(smallWorld())]
 const service: UsedService = useService({
   documents: [...facts, diffDocument(nextFacts(null, factsOf(facts)), maxAgeOf('getLatestDiff'))],
   per: 'file',
-  options: () => ({
-    health: async () =>
-      await createHealth({
-        database: service.actions.database,
-        canWrite: () => Promise.resolve(true),
-        store: service.store,
-        clock: service.clock,
-        startedMonotonicMs: 0,
-        jobs: ['poll', 'build'],
-        settlement: 'off',
-        problems: () => [],
-      })(),
-  }),
+  options: () => ({ health: () => healthOf(service) }),
 })
 let api: z.infer<typeof described>
 let validator: OpenApiValidator

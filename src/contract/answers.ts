@@ -18,6 +18,18 @@ export const toBePaid = json(
 export const repeated = <Schema extends z.ZodType>(schema: Schema) =>
   json('Exact repeat of an earlier request; returns the first answer.', schema)
 
+const bodyMessage = (tag: string) => `<service>-${tag}-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`
+/** What the `signature` in a body covers. */
+export const signedMessages = {
+  register: bodyMessage('register'),
+  claim: bodyMessage('claim'),
+  dispute: bodyMessage('dispute'),
+  receipt: bodyMessage('receipt'),
+  deliver: '<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}',
+  attestationEndpoint: '<service>-attestation-endpoint-v1:{TIMESTAMP}:{HANDLE}:{URL}',
+  partnerWallet: '<service>-partner-wallet-v1:{TIMESTAMP}:{HANDLE}:{OLD_WALLET}:{NEW_WALLET}',
+} as const
+
 export const walletParameter = (description = 'A wallet address, in any accepted notation.') =>
   parameter(walletInput, description, '0x52908400098527886E0F7030069857D2E4169EE7')
 

@@ -1,11 +1,13 @@
 /** The bazaar extension of x402, for catalogues of paid resources. The data is small, since it is part of a header. */
+import { answerExample } from './openapi/examples.ts'
 import type { Route } from './route.ts'
 
 /** Value of `extensions.bazaar`: data and its JSON Schema. */
-export function bazaarExtension({ method, query, params, bodyExample: body, answers }: Route) {
+export function bazaarExtension({ id, method, query, params, answers }: Route, body?: object) {
   const queryParams = examplesOf(query)
   const pathParams = examplesOf(params)
-  const { contentType: format, example } = answers[200] ?? {}
+  const { contentType: format } = answers[200] ?? {}
+  const example = answerExample(id, 200)
   return {
     info: {
       input: {

@@ -12,7 +12,6 @@ export interface Answer {
   readonly contentType?: string
   /** Binary content types that the query may select. */
   readonly otherTypes?: readonly string[]
-  readonly example?: object
 }
 
 export interface Parameter {
@@ -53,7 +52,8 @@ export interface RouteFacts {
   readonly params?: Readonly<Record<string, Parameter>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly body?: z.ZodType
-  readonly bodyExample?: object
+  /** The text that the signature in the body covers, with `<service>` and the names of the values. */
+  readonly signs?: string
   readonly answers: Readonly<Record<number, Answer>>
   readonly serving: Serving
 }

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { keyOf, seedOf } from '../../scripts/demo/calls.ts'
+import { evmSigner } from '../../src/client/signers.ts'
+import { answerExample } from '../../src/contract/openapi/examples.ts'
 import { disputeStates } from '../../src/contract/schemas/dispute-state.ts'
 import { dispute } from '../../src/contract/schemas/dispute.ts'
 import { job } from '../../src/contract/schemas/job.ts'
@@ -15,11 +18,14 @@ import { manifestSchema } from '../../src/core/documents.ts'
 import { flagTexts } from '../../src/core/flags/index.ts'
 import { jobStatuses } from '../../src/core/job.ts'
 import { checkVerdicts } from '../../src/core/onchain.ts'
-import { dayMs } from '../../src/core/time.ts'
+import { dayMs, minuteMs } from '../../src/core/time.ts'
 import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
 import { openDatabase } from '../../src/db/open.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
+import { callEveryOperation, jsonRoutes } from '../support/every-operation.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { recordExamples, shown } from '../support/recorded-examples.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { addressOf } from './ledger.ts'
 
@@ -30,16 +36,28 @@ let folder: string
 let demo: Running
 let url: string
 
+/** Prices are shown, but no payment can be settled. */
+const selling = {
+  SETTLEMENT: 'facilitator',
+  PAYMENT_RECEIVER: '0x52908400098527886E0F7030069857D2E4169EE7',
+  FACILITATOR_URL: 'https://facilitator.example',
+  RPC_URL_BASE: 'https://node.example',
+}
 const weekMs = 7 * dayMs
 const railsShape = z.object({ rails: z.array(rail) })
 const receiptsShape = z.object({ receipts: z.array(receipt) })
 const jobsShape = z.object({ jobs: z.array(job) })
 const disputesShape = z.object({ disputes: z.array(dispute) })
-const statsShape = z.looseObject({})
+const anyObject = z.looseObject({})
 
 async function read<Answer>(path: string, shape: z.ZodType<Answer>): Promise<Answer> {
   return shape.parse(await (await fetch(`${url}${path}`)).json())
 }
+
+const fieldsOf = (answer: unknown) =>
+  Object.keys(anyObject.parse(answer))
+    .filter((name) => name !== 'demo')
+    .toSorted()
 
 /** Takes the whole body, since the service waits for its requests when it stops. */
 async function request(path: string): Promise<Response> {
@@ -56,7 +74,11 @@ beforeAll(async () => {
   const changelog = new URL('../../CHANGELOG.md', import.meta.url)
   cpSync(changelog, join(program.dir, 'CHANGELOG.md'))
   folder = mkdtempSync(join(tmpdir(), 'ledger-demo-test-'))
-  demo = run(program.scriptOf('scripts/demo.ts'), [], { DATA_DIR: dataDir(), PORT: '0' })
+  demo = run(program.scriptOf('scripts/demo.ts'), [], {
+    ...selling,
+    DATA_DIR: dataDir(),
+    PORT: '0',
+  })
   await demo.says('"message":"serving"')
   url = await addressOf(demo)
 })
@@ -120,7 +142,7 @@ describe('npm run demo', () => {
       ['opened', 'string'],
       ['answered', 'string'],
     ])
-    const stats = await read('/api/v1/stats/live', statsShape)
+    const stats = await read('/api/v1/stats/live', anyObject)
     expect(stats).toMatchObject({ pacts_settled: 1, pacts_in_flight: 4, partners_total: 5 })
     const pacts = await read('/api/v1/pacts', pactList)
     expect(new Set(pacts.recorded.map((one) => one.verification)).size).toBe(3)
@@ -177,6 +199,40 @@ describe('npm run demo', () => {
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain(`${other} exists and is not a demo folder`)
     expect(existsSync(join(other, 'ledger.db'))).toBe(false)
+  })
+
+  test('npm run demo answers every operation with the fields of its example in OpenAPI', async () => {
+    const settings = { DATA_DIR: dataDir(), DEMO: 'on' }
+    const exported = async () => (await request('/export.json')).status
+    await expect.poll(exported, { timeout: 2 * minuteMs }).toBe(200)
+    const calls = await callEveryOperation(
+      {
+        siteUrl: url,
+        serviceName: 'agent-income-ledger-demo',
+        clock: systemClock,
+        random: systemRandom,
+      },
+      {
+        poster: await evmSigner(seedOf('Northwind Labs')),
+        bidder: await evmSigner(seedOf('Marginalia')),
+        newcomer: await evmSigner(seedOf('Fennel')),
+        heir: await evmSigner(seedOf('Heir of Fennel')),
+        receiptKey: keyOf('Fennel'),
+        raiseTier: async () => {
+          const args = 'admin partners set-tier northwind pro --reason test'.split(' ')
+          const granted = run(program.scriptOf('scripts/cli/main.ts'), args, settings)
+          expect([await granted.ended, granted.output()]).toEqual([0, expect.anything()])
+        },
+      },
+    )
+    const good = calls.filter(({ status }) => status < 300 || status === 402)
+    expect(calls.filter((call) => !good.includes(call))).toEqual([])
+    expect(new Set(good.map(({ id }) => id))).toEqual(new Set(jsonRoutes.map(({ id }) => id)))
+    if (process.env['RECORD'] === 'on') recordExamples(good, url)
+    for (const { id, status, answer } of good) {
+      const example = answerExample(id, status)
+      expect([id, status, fieldsOf(example)]).toEqual([id, status, fieldsOf(shown(id, answer))])
+    }
   })
 })
 

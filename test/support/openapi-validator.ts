@@ -5,14 +5,16 @@ import { z } from 'zod'
 
 const document = z.object({
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
-  components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
+  components: z.object({
+    responses: z.record(z.string(), z.unknown()),
+    schemas: z.record(z.string(), z.unknown()),
+  }),
 })
 
-const answer = z.object({
-  responses: z.record(
-    z.string(),
-    z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })).optional() }),
-  ),
+const operation = z.object({ responses: z.record(z.string(), z.unknown()) })
+const shared = z.object({ $ref: z.string() })
+const response = z.object({
+  content: z.record(z.string(), z.object({ schema: z.unknown() })).optional(),
 })
 
 export interface OpenApiValidator {
@@ -34,7 +36,8 @@ export function openApiValidator(json: unknown): OpenApiValidator {
   addFormats.default(ajv)
   ajv.addFormat('int64', true)
   ajv.addFormat('int32', true)
-  ajv.addSchema({ $id: 'api', components: toJsonSchema(api.components) })
+  const { schemas } = api.components
+  ajv.addSchema({ $id: 'api', components: toJsonSchema({ schemas }) })
   const compiled = new Map<string, ValidateFunction>()
 
   const templateOf = (path: string) => {
@@ -51,8 +54,12 @@ export function openApiValidator(json: unknown): OpenApiValidator {
     problems: (path, status, contentType, body, method = 'get') => {
       const template = templateOf(path)
       if (template === null) return [`${path} is not described`]
-      const operation = answer.parse(api.paths[template]?.[method])
-      const media = operation.responses[String(status)]?.content?.[contentType.split(';')[0] ?? '']
+      const described = operation.parse(api.paths[template]?.[method]).responses[String(status)]
+      const name = shared.safeParse(described).data?.$ref.split('/').at(-1)
+      const { content = {} } = response.parse(
+        (name === undefined ? described : api.components.responses[name]) ?? {},
+      )
+      const media = content[contentType.split(';')[0] ?? '']
       if (media === undefined) return [`${path} ${status} ${contentType} is not described`]
       const key = `${method} ${template} ${status} ${contentType}`
       const validate = compiled.get(key) ?? ajv.compile(absolute(toJsonSchema(media.schema)))

@@ -12,10 +12,12 @@ export function modelSchemas(world: Pick<World, 'site'>): readonly [string, Json
   return entries(member(member(openApiOf(world), 'components'), 'schemas'))
 }
 
-/** The component that a schema refers to, or the schema itself. */
-export function modelOf(spec: JsonValue, schema: JsonValue | undefined): JsonValue | undefined {
-  const name = refName(schema)
-  return name === null ? schema : member(member(member(spec, 'components'), 'schemas'), name)
+/** The component that `$ref` names, or the value itself. */
+export function resolve(spec: JsonValue, value: JsonValue | undefined): JsonValue | undefined {
+  const ref = text(member(value, '$ref'))
+  if (ref === null) return value
+  const [, ...names] = ref.split('/')
+  return names.reduce<JsonValue | undefined>((found, name) => member(found, name), spec)
 }
 
 export function modelSections(world: Pick<World, 'site'>): HtmlAndMarkdown {
@@ -59,7 +61,7 @@ export function typeText(schema: JsonValue): HtmlAndMarkdown {
 function nonNullType(schema: JsonValue): HtmlAndMarkdown {
   const ref = refName(schema)
   if (ref !== null) return link(`/docs/models#${ref}`, ref)
-  const words = list(member(schema, 'enum'))
+  const words = list(member(schema, 'enum')).filter((word) => word !== null)
   if (words.length > 0) {
     const values = words.map((word) => code(plain(word)))
     return join(values, ', ')

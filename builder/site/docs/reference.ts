@@ -28,7 +28,7 @@ import { html } from '../../../src/pages/html.ts'
 import { entries, list, member, text } from '../../archive/facts.ts'
 import { openApiOf } from '../../documents/site.ts'
 import type { World } from '../../world/world.ts'
-import { modelOf, plain, typeText } from './models.ts'
+import { plain, resolve, typeText } from './models.ts'
 import { requestSamples } from './samples.ts'
 
 export const referencePath = '/docs/reference'
@@ -116,15 +116,15 @@ function endpoint(route: Route, world: Pick<World, 'site'>): HtmlAndMarkdown {
     parameters('Path', operation, 'path'),
     parameters('Query', operation, 'query'),
     bodyFields(spec, operation),
-    statusCodes(operation),
+    statusCodes(spec, operation),
   ])
   const samples = stacked([
     codeTabs(`sample-${route.id}`, requestSamples(route, world.site.url)),
-    example('body.json', member(operation, 'requestBody'), spec),
+    example('body.json', member(operation, 'requestBody')),
     ...entries(member(operation, 'responses'))
       .filter(([status]) => status.startsWith('2'))
       .slice(0, 1)
-      .map(([status, answer]) => example(status, answer, spec)),
+      .map(([status, answer]) => example(status, answer)),
     route.method === 'GET'
       ? para(link(`/docs/try#${route.id}`, 'Try it: get a real answer'))
       : null,
@@ -197,7 +197,7 @@ function bodyFields(spec: JsonValue, operation: JsonValue | undefined): HtmlAndM
   const media = jsonOf(member(operation, 'requestBody'))
   if (media === undefined) return null
   const schema = member(media, 'schema') ?? null
-  const model = modelOf(spec, schema)
+  const model = resolve(spec, schema)
   const required = new Set(list(member(model, 'required')))
   const shown = entries(member(model, 'properties')).map(([name, value]) => ({
     name,
@@ -208,8 +208,10 @@ function bodyFields(spec: JsonValue, operation: JsonValue | undefined): HtmlAndM
   return fields('Body', shown) ?? para(inline`Body: ${typeText(schema)}`)
 }
 
-function statusCodes(operation: JsonValue | undefined): HtmlAndMarkdown {
-  const answers = entries(member(operation, 'responses'))
+function statusCodes(spec: JsonValue, operation: JsonValue | undefined): HtmlAndMarkdown {
+  const answers = entries(member(operation, 'responses')).map(
+    ([status, answer]) => [status, resolve(spec, answer)] as const,
+  )
   return folded(
     `Status codes: ${answers.map(([status]) => status).join(', ')}`,
     facts(
@@ -230,18 +232,11 @@ function jsonOf(answer: JsonValue | undefined): JsonValue | undefined {
   return member(member(answer, 'content'), 'application/json')
 }
 
-/** The example of the contract for a body: of the endpoint, or else of the model. */
-function example(
-  title: string,
-  answer: JsonValue | undefined,
-  spec: JsonValue,
-): HtmlAndMarkdown | null {
-  const media = jsonOf(answer)
-  const shown =
-    member(media, 'example') ?? member(modelOf(spec, member(media, 'schema')), 'example')
+function example(title: string, answer: JsonValue | undefined): HtmlAndMarkdown | null {
+  const shown = member(jsonOf(answer), 'example')
   if (shown === undefined) return null
   const source = JSON.stringify(shown, null, 2)
-  const about = 'example from the contract, no figures of this ledger'
+  const about = 'from a demonstration ledger with invented data; lists and long texts are cut'
   return {
     html: html`<div class="code">
       <div class="hd"><b>${title}</b> <span class="soft">${about}</span></div>

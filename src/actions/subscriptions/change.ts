@@ -56,9 +56,9 @@ export async function changeSubscription(
   const priceMicroUsdc = priceMicroUsdcOf(deps.reference(), tier)
   const isUnderWay = known?.state === 'submitted' && ownDetail !== null
   const amountMicroUsdc = isUnderWay ? known.amountMicroUsdc : priceMicroUsdc
-  const route = { ...routeOf('changeSubscription'), bodyExample: { tier } }
   const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
-  const paymentOffer = { terms, extensions: { bazaar: bazaarExtension(route) } }
+  const bazaar = bazaarExtension(routeOf('changeSubscription'), { tier })
+  const paymentOffer = { terms, extensions: { bazaar } }
   if (write.payment === null) {
     const bought = { tier, priceMicroUsdc, addedMs: PERIOD_MS }
     const { untilMs } = extended(partner.subscription, bought, nowMs)

@@ -3,7 +3,6 @@ import { z } from 'zod'
 
 import { errorCodes } from '../errors.ts'
 import { limitInput, models } from '../schemas/common.ts'
-import { exampleOf } from './examples.ts'
 import texts from './field-texts.json' with { type: 'json' }
 import { isObject } from './json.ts'
 import type { OpenApiJson, OpenApiObject } from './json.ts'
@@ -19,14 +18,8 @@ export function componentSchemas(): OpenApiObject {
     uri: (id) => `#/components/schemas/${id}`,
   })
   const entries = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))
-  const corrected: OpenApiObject = Object.fromEntries(
-    entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
-  )
   return Object.fromEntries(
-    Object.entries(corrected).map(([id, schema]) => [
-      id,
-      isObject(schema) ? { ...schema, example: exampleOf(schema, corrected) } : schema,
-    ]),
+    entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
   )
 }
 
@@ -104,6 +97,9 @@ function correct(value: OpenApiJson, codeNote: string | null): OpenApiJson {
       isObject(member) && !isNull(member) ? [{ ...member, nullable: true }] : [],
     )
   }
+  // `nullable` permits null only if the enum has it too.
+  const values = result['enum']
+  if (result['nullable'] === true && Array.isArray(values)) result['enum'] = [...values, null]
   if (result['type'] === 'integer' && result['format'] === undefined) result['format'] = 'int64'
   const properties = result['properties']
   if (isObject(properties)) {

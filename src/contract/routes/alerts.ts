@@ -43,24 +43,7 @@ export const alertRoutes = {
       limit,
     },
     answers: {
-      200: {
-        ...json('The events.', alertFeed),
-        example: {
-          count: 1,
-          events: [
-            {
-              id: 'evt_4f1a',
-              kind: 'rail_transition',
-              rail: 'x402',
-              severity: 'info',
-              title: 'x402 is paying, was dormant',
-              data: { from: 'dormant', to: 'paying' },
-              created_at: '2026-11-21T06:00:00.000Z',
-            },
-          ],
-          next_poll_hint: { after_seconds: 60, since: '2026-11-21T06:00:00.000Z' },
-        },
-      },
+      200: json('The events.', alertFeed),
       402: toBePaid,
     },
   }),

@@ -1,4 +1,4 @@
-import { pageQuery, repeated } from '../answers.ts'
+import { pageQuery, repeated, signedMessages } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { railSlug, text } from '../schemas/common.ts'
 import { disputeId, disputeState } from '../schemas/dispute-state.ts'
@@ -36,8 +36,8 @@ export const disputeRoutes = {
   openDispute: handler('POST', 'signed', {
     path: `${apiPrefix}/disputes`,
     summary: 'Dispute a figure, a flag or a receipt',
-    description:
-      'The wallet signs `<service>-dispute-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. The claim is published with its author, and each step is an entry of the log. A document is named by its path and the SHA-256 of its bytes, which `snapshot.json` lists; `target_is_current` is false if the hash is another one, which is not known to have been published. Returns 422 if the path, the flag or the receipt does not exist, 409 while the wallet has another dispute about it. At most 5 disputes a day per wallet and 20 per network.',
+    description: `The wallet signs \`${signedMessages.dispute}\`. The claim is published with its author, and each step is an entry of the log. A document is named by its path and the SHA-256 of its bytes, which \`snapshot.json\` lists; \`target_is_current\` is false if the hash is another one, which is not known to have been published. Returns 422 if the path, the flag or the receipt does not exist, 409 while the wallet has another dispute about it. At most 5 disputes a day per wallet and 20 per network.`,
+    signs: signedMessages.dispute,
     body: disputeBody,
     answers: { 200: repeated(dispute), 201: json('The dispute was opened.', dispute) },
   }),
@@ -47,6 +47,7 @@ export const disputeRoutes = {
     description:
       'Signed like the dispute, by the wallet that opened it. Returns 409 after the decision.',
     params,
+    signs: signedMessages.dispute,
     body: withdrawalBody,
     answers: {
       200: json('The dispute is withdrawn.', dispute),

@@ -1,5 +1,5 @@
 import { openQuotas } from '../../core/limits.ts'
-import { pageQuery, repeated, walletParameter } from '../answers.ts'
+import { pageQuery, repeated, signedMessages, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   awardBody,
@@ -96,9 +96,9 @@ export const jobRoutes = {
   deliverJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/deliver`,
     summary: 'Deliver the work',
-    description:
-      'Allowed for the awarded bidder only, before the deadline. In addition to the partner credentials, the body carries a signature of the same wallet over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`. The address is validated but not fetched. The poster has 14 days to answer, until `answer_due`; after that, a delivery that was not disputed is accepted automatically.',
+    description: `Allowed for the awarded bidder only, before the deadline. In addition to the partner credentials, the body carries a signature of the same wallet over \`${signedMessages.deliver}\`. The address is validated but not fetched. The poster has 14 days to answer, until \`answer_due\`; after that, a delivery that was not disputed is accepted automatically.`,
     params: { id },
+    signs: signedMessages.deliver,
     body: deliverBody,
     answers: {
       200: repeated(delivery),

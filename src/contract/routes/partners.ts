@@ -1,4 +1,4 @@
-import { pageQuery, repeated, toBePaid } from '../answers.ts'
+import { pageQuery, repeated, signedMessages, toBePaid } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   attestationBody,
@@ -74,7 +74,6 @@ export const partnerRoutes = {
       '`free` costs nothing and starts when the paid time ends. Two payments buy 60 days. Repeating a payment returns the first answer.',
     ].join(' '),
     body: subscriptionBody,
-    bodyExample: { tier: 'pro' },
     answers: { 200: json('The updated subscription.', ownSubscription), 402: toBePaid },
   }),
   cancelSubscription: handler('DELETE', 'partner', {
@@ -102,9 +101,9 @@ export const partnerRoutes = {
   updateAttestationEndpoint: handler('PATCH', 'signed', {
     path: `${apiPrefix}/partners/{handle}/attestation-endpoint`,
     summary: 'Set the attestation endpoint of a partner',
-    description:
-      'The wallet signs `<service>-attestation-endpoint-v1:{TIMESTAMP}:{HANDLE}:{URL}`, with `timestamp` and `url` exactly as sent. Only the wallet bound to the endpoint may sign, initially the one that signed up. If no wallet is bound, any wallet of the oath history of the partner may sign and is then bound. Returns 409 if another change came first.',
+    description: `The wallet signs \`${signedMessages.attestationEndpoint}\`, with \`timestamp\` and \`url\` exactly as sent. Only the wallet bound to the endpoint may sign, initially the one that signed up. If no wallet is bound, any wallet of the oath history of the partner may sign and is then bound. Returns 409 if another change came first.`,
     params: { handle },
+    signs: signedMessages.attestationEndpoint,
     body: attestationBody,
     answers: {
       200: json('The partner with the new endpoint.', partner),
@@ -114,9 +113,9 @@ export const partnerRoutes = {
   changePartnerWallet: handler('PATCH', 'partner', {
     path: `${apiPrefix}/partners/{handle}/wallet`,
     summary: 'Move a partner to another wallet',
-    description:
-      'The credentials are those of the old wallet; the new one signs `<service>-partner-wallet-v1:{TIMESTAMP}:{HANDLE}:{OLD_WALLET}:{NEW_WALLET}`, with `timestamp` and `wallet` exactly as sent and the old wallet as in the credentials. The subscription, alerts, the attestation endpoint and the limits follow the partner. Reputation, receipts and finished jobs remain with the old wallet; the request is refused with 409 while it has posted or works on a job that is not finished, and its open bids lapse.',
+    description: `The credentials are those of the old wallet; the new one signs \`${signedMessages.partnerWallet}\`, with \`timestamp\` and \`wallet\` exactly as sent and the old wallet as in the credentials. The subscription, alerts, the attestation endpoint and the limits follow the partner. Reputation, receipts and finished jobs remain with the old wallet; the request is refused with 409 while it has posted or works on a job that is not finished, and its open bids lapse.`,
     params: { handle },
+    signs: signedMessages.partnerWallet,
     body: partnerWalletBody,
     answers: {
       200: json('The partner with the new wallet.', partner),

@@ -133,29 +133,7 @@ export const railRoutes = {
     description:
       'Covers the published rails of the category `earning`, with caveats for each figure. The tier Pro and higher tiers include this read.',
     answers: {
-      200: {
-        ...json('The ranking.', arbitrage),
-        example: {
-          count: 1,
-          ranking: [
-            {
-              rail: 'x402',
-              display_name: 'x402',
-              status: 'paying',
-              expected_usd_per_day_per_creator: 1.25,
-              expected_usd_per_day_per_worker: 0.4,
-              entry_cost_usdc: 0,
-              breakeven_days: 0,
-              confidence: 0.9,
-              caveats: [],
-              figures_as_of: '2026-11-21T06:00:00.000Z',
-            },
-          ],
-          caveats: [],
-          confidence_rule: 'evidence tier, lowered where figures are stale',
-          computed_at: '2026-11-21T06:00:00.000Z',
-        },
-      },
+      200: json('The ranking.', arbitrage),
       402: toBePaid,
     },
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { pageQuery, sinceParameter, walletParameter } from '../answers.ts'
+import { pageQuery, signedMessages, sinceParameter, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { platformList } from '../schemas/platform.ts'
@@ -66,8 +66,8 @@ export const receiptRoutes = {
   submitReceipt: handler('POST', 'signed', {
     path: `${apiPrefix}/receipts`,
     summary: 'Submit a receipt',
-    description:
-      'The receipt is the body without `wallet`, `timestamp` and `signature`. Its ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: resubmitting a receipt creates no duplicate and returns 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. At most 200 self-signed receipts per worker are accepted in 24 hours.',
+    description: `The receipt is the body without \`wallet\`, \`timestamp\` and \`signature\`. Its ed25519 signature (\`platform_signature\` or \`worker_signature\`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to \`""\`. Its id is \`rcp_\` and the SHA-256 of the canonical JSON of the receipt with signature fields set to \`""\`: resubmitting a receipt creates no duplicate and returns 200. The submitting wallet signs \`${signedMessages.receipt}\`. At most 200 self-signed receipts per worker are accepted in 24 hours.`,
+    signs: signedMessages.receipt,
     body: receiptBody,
     answers: {
       200: json('Accepted before.', acceptedReceipt),

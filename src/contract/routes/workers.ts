@@ -1,6 +1,13 @@
 import { z } from 'zod'
 
-import { pageQuery, repeated, sinceParameter, toBePaid, walletParameter } from '../answers.ts'
+import {
+  pageQuery,
+  repeated,
+  signedMessages,
+  sinceParameter,
+  toBePaid,
+  walletParameter,
+} from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
 import { reputation } from '../schemas/reputation.ts'
@@ -41,8 +48,8 @@ export const workerRoutes = {
   registerWorker: handler('POST', 'signed', {
     path: `${apiPrefix}/workers/register`,
     summary: 'Register a wallet and its skills',
-    description:
-      'The wallet signs `<service>-register-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. Registering again replaces the previous registration. Signing the worker oath is optional.',
+    description: `The wallet signs \`${signedMessages.register}\`. Registering again replaces the previous registration. Signing the worker oath is optional.`,
+    signs: signedMessages.register,
     body: registerBody,
     answers: {
       200: json('The existing registration was replaced.', worker),
@@ -52,8 +59,8 @@ export const workerRoutes = {
   claimSpot: handler('POST', 'signed', {
     path: `${apiPrefix}/claim`,
     summary: 'Claim a spot on the leaderboard',
-    description:
-      'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a code of 8 letters and digits, valid for 15 minutes; `{email, code}` claims the spot with the name and wallet of the request that sent the code, which the e-mail states. An address with an existing claim gets the same answer and is notified by e-mail. An e-mail proves control of a mailbox but nothing about a wallet, so the e-mail claim of a wallet that is registered, has receipts or is claimed with its key is refused with `wallet_needs_key`. The e-mail claim of another wallet is published as `claimed: false, claim: "email"` without its name, until the wallet signs a claim. A claim by wallet may contain an `email`; it then takes effect with the code.',
+    description: `By wallet: the wallet signs \`${signedMessages.claim}\` and the claim oath. By e-mail, in two steps: \`{email, display_name, wallet?}\` sends a code of 8 letters and digits, valid for 15 minutes; \`{email, code}\` claims the spot with the name and wallet of the request that sent the code, which the e-mail states. An address with an existing claim gets the same answer and is notified by e-mail. An e-mail proves control of a mailbox but nothing about a wallet, so the e-mail claim of a wallet that is registered, has receipts or is claimed with its key is refused with \`wallet_needs_key\`. The e-mail claim of another wallet is published as \`claimed: false, claim: "email"\` without its name, until the wallet signs a claim. A claim by wallet may contain an \`email\`; it then takes effect with the code.`,
+    signs: signedMessages.claim,
     body: claimBody,
     answers: {
       200: repeated(z.union([claim, codeSent])),
@@ -70,22 +77,7 @@ export const workerRoutes = {
     params: { wallet: walletParameter() },
     query: pageQuery,
     answers: {
-      200: {
-        ...json('Score and entries.', reputation),
-        example: {
-          wallet: '0x52908400098527886E0F7030069857D2E4169EE7',
-          rep_score: 12.5,
-          rank: 1,
-          receipts_count: 1,
-          total_usdc_lifetime: 12.5,
-          first_receipt_at: '2026-11-21T06:00:00.000Z',
-          last_receipt_at: '2026-11-21T06:00:00.000Z',
-          entries_total: 1,
-          entries: [],
-          formula: 'solid + min(fresh, solid + 50)',
-          computed_at: '2026-11-21T06:00:00.000Z',
-        },
-      },
+      200: json('Score and entries.', reputation),
       402: toBePaid,
       404: { description: 'Not a wallet address.' },
     },

@@ -22,11 +22,8 @@ export const bodyModel = <Fields extends z.ZodRawShape>(id: string, fields: Fiel
 export const text = (maxLength: number) => z.string().max(maxLength)
 export const list = <Item extends z.ZodType>(item: Item, maxLength: number) =>
   z.array(item).max(maxLength)
-export const time = z.iso
-  .datetime({ offset: true })
-  .max(35)
-  .meta({ example: '2026-11-21T06:00:00.000Z' })
-export const date = z.iso.date().meta({ example: '2026-11-21' })
+export const time = z.iso.datetime({ offset: true }).max(35)
+export const date = z.iso.date()
 export const url = z.url().max(2048)
 export const usdc = z.number().min(0).max(maxAmountUsdc)
 export const count = z.int().min(0)

@@ -20,14 +20,14 @@ import { receiptId } from './receipt.ts'
 export const disputeTarget = named(
   'DisputeTarget',
   z.union([
-    z.strictObject({
+    bodyModel('DocumentTarget', {
       path: text(512).regex(/^\/[\w.~/-]*$/, 'must be the path of a published document'),
       sha256: sha256Hex,
     }),
-    z.strictObject({
+    bodyModel('FlagTarget', {
       flag_id: text(80).regex(/^flg_[0-9a-f]{1,64}$/, 'must be the id of a flag'),
     }),
-    z.strictObject({ receipt_id: receiptId }),
+    bodyModel('ReceiptTarget', { receipt_id: receiptId }),
   ]),
 )
 export type DisputeTarget = z.infer<typeof disputeTarget>

@@ -1,0 +1,42 @@
+/** Examples of OpenAPI, from calls to a demo ledger. */
+import { writeFileSync } from 'node:fs'
+
+import { z } from 'zod'
+
+import { routes } from '../../src/contract/routes.ts'
+import type { SentCall } from './every-operation.ts'
+
+const file = new URL('../../src/contract/openapi/examples.json', import.meta.url)
+
+/** The OpenAPI document is not an example in itself. */
+export function shown(id: string, answer: unknown): unknown {
+  return id === 'getOpenApi' ? z.object({ openapi: z.string() }).parse(answer) : answer
+}
+
+/** Writes those members that the schema describes. */
+export function recordExamples(calls: readonly SentCall[], siteUrl: string): void {
+  const ownLinks = new RegExp(`http://localhost:${new URL(siteUrl).port}`, 'g')
+  const entries = routes.flatMap(({ id, answers }) => {
+    const own = calls.filter((call) => call.id === id)
+    const good = own.find(({ status }) => status < 300)
+    if (good === undefined) return []
+    const recorded = own.map(({ status, answer }) => {
+      const { schema = z.unknown(), contentType } = answers[status] ?? {}
+      const described = contentType === undefined ? schema.parse(answer) : answer
+      return [status, shortened(shown(id, described))] as const
+    })
+    const body = good.body === null ? {} : { body: good.body }
+    const entry = JSON.stringify({ ...body, answers: Object.fromEntries<unknown>(recorded) })
+    return [`  "${id}": ${entry.replaceAll(ownLinks, 'https://demo.example')}`]
+  })
+  writeFileSync(file, `{\n${entries.join(',\n')}\n}\n`)
+}
+
+/** One row of each list, and the start of a long text. */
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string')
+    return /^[^\n]{80,}? (?=.{40})/.exec(value)?.[0].concat('…') ?? value
+  if (Array.isArray(value)) return value.slice(0, 1).map(shortened)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner)]))
+}
