@@ -8,28 +8,34 @@ import { loadKeyedHash } from '../auth/keyed-hash.ts'
 import { emptyCheckpoint, loadLogSigner, logKeyFile } from '../auth/notes.ts'
 import { loadKeys, readKeys } from '../auth/service-keys.ts'
 import type { Config } from '../config.ts'
-import type { Clock, Random } from '../core/deps.ts'
+import type { Clock, Fetch, Random } from '../core/deps.ts'
 import { logPath } from '../core/tlog/paths.ts'
 import { findCheckpoint, putCheckpoint } from '../db/log.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { UnusableFileError } from '../files/durable.ts'
+import { publishedFiles } from './published-files.ts'
 
 export type LedgerKeys = Awaited<ReturnType<typeof openLedgerKeys>>
 
-/** Creates the keys of a new ledger, unless `KEYS=required`. @throws UnusableFileError */
+/** Creates the keys of a new ledger, unless `KEYS=required`. @throws UnusableFileError, ObjectStoreError */
 export async function openLedgerKeys(
-  { DATA_DIR, PUBLIC_DIR, KEYS }: Pick<Config, 'DATA_DIR' | 'PUBLIC_DIR' | 'KEYS'>,
+  config: Pick<Config, 'DATA_DIR' | 'PUBLIC_DIR' | 'bucket' | 'KEYS'>,
   { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
-  { clock, random }: { readonly clock: Pick<Clock, 'now'>; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random; readonly fetch: Fetch },
 ) {
+  const { DATA_DIR, PUBLIC_DIR, KEYS } = config
+  const { clock, random } = runtime
   const dir = join(DATA_DIR, 'keys')
   const [path, draft] = [join(dir, logKeyFile), join(dir, `${logKeyFile}.new`)]
   const signed = await findCheckpoint(reader, 'signed')
   const maker = KEYS === 'create' && signed === null && !existsSync(path) ? random : null
-  const published = join(PUBLIC_DIR, logPath('checkpoint'))
-  if (maker !== null && existsSync(published)) {
+  const published = logPath('checkpoint')
+  if (maker !== null && (await publishedFiles(config, runtime).get(published)) !== null) {
+    const [place, setting] = config.bucket
+      ? [`${published} in the bucket`, 'PUBLISH_URL']
+      : [join(PUBLIC_DIR, published), 'PUBLIC_DIR']
     throw new UnusableFileError(
-      `${published} belongs to a ledger that has keys: restore its keys and database, or see DATA_DIR and PUBLIC_DIR`,
+      `${place} belongs to a ledger that has keys: restore its keys and database, or see DATA_DIR and ${setting}`,
     )
   }
   await (maker === null ? readKeys(dir) : loadKeys({ dir, nowMs: clock.now() }))
@@ -43,7 +49,7 @@ export async function openLedgerKeys(
       await putCheckpoint(tx, 'signed', emptyCheckpoint(signer))
     })
   }
-  // Named after the commit. If a crash prevents it, the next start does it.
+  // The rename follows the commit. If a crash prevents it, the next start renames the file.
   if ((maker ?? signed) !== null && !existsSync(path) && existsSync(draft))
     await rename(draft, path).catch(() => undefined)
   const log = await loadLogSigner(dir, null)

@@ -18,6 +18,7 @@ import {
 import { UnusableFileError } from '../files/durable.ts'
 import { createProcessReadings } from '../metrics/process.ts'
 import type { ProcessReading } from '../metrics/process.ts'
+import { ObjectStoreError } from '../outbound/object-store.ts'
 import { PaymentSettingsError } from '../payments/load.ts'
 import { requireMatchingFolder } from './demo.ts'
 
@@ -61,6 +62,7 @@ function reasonOf(error: Error): string | null {
   if (error instanceof ConfigError || error instanceof PaymentSettingsError)
     return `The settings are wrong:\n${message}`
   if (error instanceof UnusableFileError) return `A file cannot be used: ${message}`
+  if (error instanceof ObjectStoreError) return `The published files cannot be read: ${message}`
   if (error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError)
     return `The database cannot be used: ${message}`
   if (!isSystemError(error)) return null

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
+import { parseConfig } from '../../src/config.ts'
 import { findCheckpoint } from '../../src/db/log.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -23,10 +24,11 @@ const open = async (
   database: Pick<OpenDatabase, 'reader' | 'write'>,
   KEYS: 'create' | 'required' = 'create',
 ) =>
-  await openLedgerKeys({ DATA_DIR, PUBLIC_DIR: join(DATA_DIR, 'public'), KEYS }, database, {
-    clock: systemClock,
-    random: systemRandom,
-  })
+  await openLedgerKeys(
+    { DATA_DIR, PUBLIC_DIR: join(DATA_DIR, 'public'), bucket: null, KEYS },
+    database,
+    { clock: systemClock, random: systemRandom, fetch },
+  )
 const nameIn = async ({ reader }: Pick<OpenDatabase, 'reader'>) =>
   (await findCheckpoint(reader, 'signed'))?.note.split('\n')[0]
 
@@ -48,6 +50,40 @@ test('no key is created beside the published log of a ledger whose keys and data
     'public/log/checkpoint belongs to a ledger',
   )
   expect(made(dir)).toEqual([])
+})
+
+test('no key is created if the bucket contains a published log, or does not answer', async () => {
+  const [dir, database] = [tempFolder(), await tempDatabase()]
+  const variables = {
+    PUBLISH_URL: 's3://bucket/ledger?endpoint=https://s3.test&region=us-east-1',
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'secret',
+    DATA_DIR: dir,
+    KEYS: 'create',
+  }
+  const config = parseConfig({ variables, readFile: () => '' })
+  let timeMs = 0
+  const clock = {
+    ...systemClock,
+    monotonic: () => timeMs,
+    sleep: async (ms: number) => await Promise.resolve(void (timeMs += ms)),
+  }
+  const asked: string[] = []
+  const openWith = async (status: number) =>
+    await openLedgerKeys(config, database, {
+      clock,
+      random: systemRandom,
+      fetch: async (url) => {
+        asked.push(String(url))
+        return await Promise.resolve(new Response('a checkpoint', { status }))
+      },
+    })
+  await expect(openWith(200)).rejects.toThrow('log/checkpoint in the bucket belongs to a ledger')
+  await expect(openWith(503)).rejects.toThrow('the object store answered 503')
+  expect(made(dir)).toEqual([])
+  await openWith(404)
+  expect(made(dir)).toEqual(files)
+  expect(new Set(asked)).toEqual(new Set(['https://s3.test/bucket/ledger/log/checkpoint']))
 })
 
 test.each(files)(
