@@ -16,6 +16,8 @@ import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
 import type { Facts } from './facts.ts'
 
+/** The file may be forged: nothing is checked before it is decompressed. */
+const maxOutputLength = 64 * 1024 * 1024
 const DIFF_PATH = '/diffs/latest.md'
 
 const lastFactsSchema = z.object({
@@ -98,7 +100,7 @@ async function pack(text: string): Promise<Uint8Array> {
 async function readFacts(store: PublicFiles, sha256: string): Promise<LastFacts | null> {
   const file = await store.get(factsKey(sha256))
   if (file === null) return null
-  const text = await promisify(gunzip)(file.bytes).catch(() => '')
+  const text = await promisify(gunzip)(file.bytes, { maxOutputLength }).catch(() => '')
   return sha256Hex(text) === sha256
     ? lastFactsSchema.parse(JSON.parse(text.toString('utf8')))
     : null

@@ -1,3 +1,5 @@
+import { gzipSync } from 'node:zlib'
+
 import { expect, test } from 'vitest'
 
 import { commitMessage } from '../../../builder/archive/change-text.ts'
@@ -9,7 +11,9 @@ import {
   factsOf,
   nextFacts,
 } from '../../../builder/archive/last-facts.ts'
+import { sha256Hex } from '../../../src/auth/messages.ts'
 import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
+import { factsKey } from '../../../src/core/documents.ts'
 import { jsonDocument, useWorkspace } from '../publish/set.ts'
 
 const place = useWorkspace()
@@ -165,6 +169,16 @@ test('facts are stored with the publication, and count as none if they cannot be
   expect(await createLastFacts().load(store, reader)).toEqual(last)
   const [key = ''] = (await store.list('facts/')).keys()
   await store.put(key, Buffer.from('{"facts"'), {})
+  expect(await createLastFacts().load(store, reader)).toBeNull()
+})
+
+test('facts that decompress to more than 64 MiB are not read', async () => {
+  const text = Buffer.from(
+    JSON.stringify({ facts: {}, diff: 'd'.repeat(65 * 2 ** 20), message: '' }),
+  )
+  const { reader } = place.database
+  const store = place.startStore()
+  await store.put(factsKey(sha256Hex(text)), gzipSync(text, { level: 1 }), {})
   expect(await createLastFacts().load(store, reader)).toBeNull()
 })
 
