@@ -9,6 +9,7 @@ import { logPath } from '../../src/core/tlog/paths.ts'
 import { nodesOf, tilePath, tileWidth, unpackEntries } from '../../src/core/tlog/tiles.ts'
 import { findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
+import { restoredAtMs } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
 import { append } from './sequence.ts'
@@ -77,9 +78,9 @@ export async function isEndAccepted({ reader }: Pick<OpenDatabase, 'reader'>): P
 }
 
 /**
- * Unless the operator has accepted the end of the log in the database, no witness may have seen more. If the published log
- * was not read, the database must know the log, and a witness must have seen all of it. @throws ForkedLogError; then nothing
- * may be signed
+ * Unless the operator has accepted the end of the log in the database, the published log must have been read, if the ledger
+ * is not new, and no witness may have seen more. Witnesses may lag, so they cannot replace the published log.
+ * @throws ForkedLogError; then nothing may be signed
  */
 export async function requireEnd(
   database: Pick<OpenDatabase, 'reader'>,
@@ -87,14 +88,12 @@ export async function requireEnd(
   { signer, askSizes }: { readonly signer: NoteSigner; readonly askSizes: AskSizes },
 ): Promise<void> {
   if (await isEndAccepted(database)) return
-  const { reader } = database
-  const signed = await findCheckpoint(reader, 'signed')
+  const signed = await findCheckpoint(database.reader, 'signed')
   const size = signed?.size ?? 0
   const answers = await askSizes(emptyCheckpoint(signer))
   const most = answers.toSorted((one, other) => other.size - one.size)[0] ?? { name: '', size: 0 }
-  const published = (await findCheckpoint(reader, 'published'))?.size ?? 0
-  const isComplete = signed !== null && most.size >= published
-  if (most.size <= size && (isRead || isComplete)) return
+  const isNew = signed?.size === 0 && (await restoredAtMs(database)) === null
+  if ((isRead || isNew) && most.size <= size) return
   const lost = signed === null ? 'its key is older than the database' : 'the published log is lost'
   const more = most.size > size ? `${most.name} has seen ${most.size}` : lost
   const remedy =

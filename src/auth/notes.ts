@@ -44,7 +44,7 @@ export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Arra
   return { size, note: formatNote({ text, signatures: [signer.sign(text)] }) }
 }
 
-/** A database that has it knows the log. */
+/** Stored in the database of a new ledger, which thereby knows its log. */
 export const emptyCheckpoint = (signer: NoteSigner) => signCheckpoint(signer, 0, emptyRoot())
 
 /**

@@ -127,9 +127,13 @@ async function diskWithWitness(note: string): Promise<Ledger> {
   return ledger
 }
 
-test('without the published log, a ledger continues if a witness has seen exactly what the backup has', async () => {
+test('without the published log, a ledger signs nothing although a witness has seen no more than the backup has', async () => {
   const ledger = await diskWithWitness(readFileSync(lost.seenAtBackup, 'utf8'))
-  await expectContinued(ledger, lost.seenAtBackup, 1)
+  const before = await signedIn(ledger)
+  await expectBlocked(ledger, 'but the published log is lost')
+  expect(await signedIn(ledger)).toEqual(before)
+  await run(ledger, runbook.putLogBack)
+  await expectContinued(ledger, lost.seenLast, lost.ledger.manifest().version)
 })
 
 test('a ledger signs nothing if a witness has seen more than the backup has, until the published log is put back', async () => {
