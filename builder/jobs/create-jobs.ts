@@ -38,7 +38,7 @@ export function createJobs(deps: JobsDeps) {
   const { buildOptions, signal } = deps
   const authored = async () => await loadAuthored(buildOptions.dataDir)
   const build = createBuildQueue(deps)
-  let hasLogFailed = false
+  let hasLogFailed = true
   return {
     /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
     poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
@@ -70,7 +70,7 @@ export function createJobs(deps: JobsDeps) {
       const work = async () => ({ detail: await withTimeoutAwaited(limits, check), quiet: false })
       return runJob('pacts', deps, work, true)
     },
-    /** A restored database must reach the published log before it signs. The first success after a failure is recorded. */
+    /** A restored database must reach the published log before it signs. The first success after a start or a failure is recorded. */
     log: () =>
       runJob('log', deps, async () => {
         const had = hasLogFailed

@@ -3,9 +3,10 @@ import type { NoteSigner } from '../../src/auth/notes.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { createTimeLowWatermark } from '../../src/core/low-watermark.ts'
-import { dayMs, hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
+import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { findCheckpoint, lastVersion, putCheckpoint, queuedEntries } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
+import { lastRuns } from '../../src/db/runs.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
 import { publishCheckpoint, publishLog } from './publish.ts'
 import type { PublishLogDeps } from './publish.ts'
@@ -23,8 +24,8 @@ export interface LedgerLogDeps extends PublishLogDeps {
 
 export type LedgerLog = ReturnType<typeof createLedgerLog>
 
-/** After a longer pause, the clock is not trusted at once. */
-const maxPauseMs = 30 * dayMs
+/** After a longer pause, the clock is not trusted at once. A running builder logs a set at least once a day. */
+const maxPauseMs = 25 * hourMs
 /** Pause after a failure, which only the operator or another server can fix. */
 const restMs = minuteMs / 2
 
@@ -48,7 +49,9 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     const last = await lastTime(database.reader, signed?.size ?? 0)
     const expectedMs =
       last === null ? monotonicMs + (offsetMs ?? nowMs - monotonicMs) : Date.parse(last)
-    const isAhead = nowMs - expectedMs > (isStart ? maxPauseMs : hourMs)
+    // A restart must not trust a clock that the builder before it has refused.
+    const hadFailed = isStart && (await lastRuns(database.reader)).get('log')?.outcome === 'failed'
+    const isAhead = nowMs - expectedMs > (isStart && !hadFailed ? maxPauseMs : hourMs)
     const isTrusted = lowMs !== null && lowMs > expectedMs
     if (isAhead && !isTrusted && !(isStart && (await isEndAccepted(database)))) {
       const accept = `agent-income-ledger admin log accept ${signer.key.name} ${signed?.size ?? 0}`
@@ -57,7 +60,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
           `nothing is logged or published until a running builder has seen it steady for ten minutes${isStart ? `, or you accept the end of the log: ${accept}` : ''}`,
       )
     }
-    // A clock that was set back may return.
+    // A clock that was set back may later return to the old time.
     offsetMs = Math.max(offsetMs ?? -Infinity, nowMs - monotonicMs)
     return nowMs
   }

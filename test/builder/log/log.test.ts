@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { runJob } from '../../../builder/jobs/run-job.ts'
 import { createLedgerLog } from '../../../builder/log/log.ts'
 import type { LedgerLogDeps } from '../../../builder/log/log.ts'
 import { snapshotEntry } from '../../../builder/publish/publish.ts'
@@ -12,7 +13,7 @@ import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { exitCodes } from '../../../scripts/cli/output.ts'
 import { loadLogSigner, noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
-import { dayMs, isoTime, minuteMs } from '../../../src/core/time.ts'
+import { dayMs, hourMs, isoTime, minuteMs } from '../../../src/core/time.ts'
 import { parseProof } from '../../../src/core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../../src/core/tlog/entry.ts'
@@ -32,7 +33,7 @@ import type { QueuedEntry } from '../../../src/db/log.ts'
 import { setRestoredAt } from '../../../src/db/meta.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { isPostgresUrl } from '../../../src/db/postgres/engine.ts'
-import { systemRandom } from '../../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { newDatabaseIn } from '../../support/new-database.ts'
@@ -370,6 +371,8 @@ test('a database that does not know the log of its key signs nothing until the o
   expect(await findCheckpoint(other.reader, 'signed')).toMatchObject({ size: 300 })
 })
 
+const { signal } = new AbortController()
+
 /** A log whose clock is set by hand. */
 async function clockedLog(nowMs = startMs) {
   const [database, dir] = [await ledgerDatabase(), tempFolder()]
@@ -393,7 +396,15 @@ async function clockedLog(nowMs = startMs) {
       const { size = 0, note = '' } = (await findCheckpoint(tx, 'signed')) ?? {}
       await putCheckpoint(tx, 'accepted', { size, note })
     })
-  return { time, start, pass, grow, sizeOf, accept, dir }
+  /** Runs the job, which records a failure. */
+  const runIn = async (log: ReturnType<typeof start>) => {
+    const deps = { database, clock: { ...systemClock, ...clock }, log: quietLog, signal }
+    return await runJob('log', deps, async () => {
+      await grow(log)
+      return null
+    })
+  }
+  return { time, start, pass, grow, sizeOf, accept, runIn, dir }
 }
 
 test('nothing is logged or published after the clock of a running builder jumped by an hour, until it was steady for ten minutes', async () => {
@@ -440,35 +451,51 @@ test('nothing is logged after a jump of the clock within a run', async () => {
   expect(await sizeOf()).toBe(left)
 })
 
-test('a start more than thirty days after the last entry logs nothing for ten minutes', async () => {
+test('a start more than 25 hours after the last entry logs nothing for ten minutes', async () => {
   const { time, start, pass, grow, sizeOf } = await clockedLog()
   await grow(start())
-  pass(29 * dayMs)
+  pass(25 * hourMs)
   expect(await grow(start())).toBe('grown')
-  pass(31 * dayMs)
+  pass(25 * hourMs + minuteMs)
   const log = start()
   for (let minutes = 0; minutes < 10; minutes += 1) {
     await expect(grow(log)).rejects.toThrow(', or the builder was off; nothing is logged')
-    await expect(log.lastVersion()).rejects.toThrow('the clock jumped from 2026-03-30T')
+    await expect(log.lastVersion()).rejects.toThrow('the clock jumped from 2026-03-02T01')
     pass(minuteMs)
   }
   expect(await sizeOf()).toBe(2)
   await grow(log)
   expect(await sizeOf()).toBe(13)
-  expect(time.steadyMs).toBe(60 * dayMs + 10 * minuteMs)
+  expect(time.steadyMs).toBe(50 * hourMs + 11 * minuteMs)
 })
 
-test('a start more than thirty days after the last entry logs at once if the operator accepts the end of the log', async () => {
+test('a restart logs no time of a clock that the builder before it has refused', async () => {
+  const { time, start, pass, grow, sizeOf, runIn } = await clockedLog()
+  const log = start()
+  expect(await runIn(log)).toBe(true)
+  time.nowMs += 2 * hourMs
+  expect(await runIn(log)).toBe(false)
+  const next = start()
+  for (let minutes = 0; minutes < 10; minutes += 1) {
+    await expect(grow(next)).rejects.toThrow('the clock jumped')
+    pass(minuteMs)
+  }
+  expect(await sizeOf()).toBe(1)
+  time.nowMs -= 2 * hourMs
+  expect(await grow(start())).toBe('grown')
+})
+
+test('a start more than 25 hours after the last entry logs at once if the operator accepts the end of the log', async () => {
   const { start, pass, grow, accept } = await clockedLog()
   await grow(start())
-  pass(31 * dayMs)
+  pass(26 * hourMs)
   await expect(grow(start())).rejects.toThrow(/accept the end of the log: .* ledger.test\/log 1$/)
   await accept()
   const log = start()
   expect(await grow(log)).toBe('grown')
   pass(31 * dayMs)
   expect(await grow(log)).toBe('grown')
-  pass(31 * dayMs)
+  pass(26 * hourMs)
   await expect(grow(start())).rejects.toThrow('the clock jumped')
 })
 
