@@ -96,6 +96,7 @@ class Database {
   readonly machine: Machine
   readonly #database: sqlite3.Database
   readonly #statements = new Set<Statement>()
+  #isClosed = false
 
   constructor(path: string, flags: number, done: (error: Failed) => void) {
     if (mounted === null) throw new Error('a database is opened outside of the simulation')
@@ -139,14 +140,16 @@ class Database {
     })
   }
 
+  /** Timers of a process that was killed may still call this. */
   interrupt(): void {
-    this.#database.interrupt()
+    if (!this.#isClosed) this.#database.interrupt()
   }
 
   /** Loses uncommitted changes. */
   close(done: (error: Failed) => void): void {
     for (const statement of this.#statements) statement.finalize()
     this.#statements.clear()
+    this.#isClosed = true
     this.#database.close(done)
   }
 }
