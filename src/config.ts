@@ -124,7 +124,7 @@ export const settings = {
     default: 'off',
   },
   KEYS: {
-    doc: '`create` creates the keys and secrets of a new ledger in `DATA_DIR`; with `required` the service and the builder start only if they exist. If the database or `PUBLIC_DIR` has a log, no key is created. PostgreSQL implies `required`, since all replicas need the same keys.',
+    doc: '`create` creates the keys and secrets of a new ledger in `DATA_DIR`; with `required` the service and the builder start only if they exist. If the database, `PUBLIC_DIR` or the bucket has a log, or the bucket does not answer, no key is created. PostgreSQL implies `required`, since all replicas need the same keys.',
     schema: z.enum(['create', 'required']),
     default: 'create',
   },

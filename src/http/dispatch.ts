@@ -79,8 +79,8 @@ function withSuggestion(
   const { status, remedy } = errorCodes[failure.code]
   if (status !== 404 || failure.details !== undefined) return failure
   const near = similarPaths(store, path, match?.resource.label)
-  const { code } = failure
-  return near.length === 0 ? failure : { code, details: `Similar: ${near.join(', ')}. ${remedy}` }
+  const details = `Similar: ${near.join(', ')}. ${remedy}`
+  return near.length === 0 ? failure : { ...failure, details }
 }
 
 interface DispatchDeps {

@@ -34,7 +34,8 @@ test('the document of jobs is the first page of the list, and its cursor continu
   if (document === undefined || !('json' in document.body)) throw new Error('no document')
   expect(document).toMatchObject({ path: '/api/v1/jobs', maxAgeSeconds: 60 })
   const list = jobList.parse((await exchange.look('/api/v1/jobs?limit=50')).body)
-  const { computed_at: _computedAt, ...first } = list
+  const { computed_at: _computedAt, query, ...first } = list
+  expect(query).toEqual({ limit: '50' })
   expect(document.body.json).toEqual(first)
   const second = await exchange.look(`/api/v1/jobs?cursor=${first.next_cursor}`)
   expect(jobList.parse(second.body)).toMatchObject({ count: 2, total: 52 })

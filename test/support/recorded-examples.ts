@@ -35,7 +35,7 @@ export function recordExamples(calls: readonly SentCall[], siteUrl: string): voi
 /** One row of each list, and the start of a long text. */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string')
-    return /^[^\n]{80,}? (?=.{40})/.exec(value)?.[0].concat('…') ?? value
+    return /^[^\n]{60,}? (?=.{40})/.exec(value)?.[0].concat('…') ?? value
   if (Array.isArray(value)) return value.slice(0, 1).map(shortened)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner)]))
