@@ -232,6 +232,6 @@ function mediaType(answer: Answer): string {
 }
 
 /** The service returns the text of a stored document, whose members differ. */
-function isJsonText({ contentType }: Answer): boolean {
-  return contentType === 'application/json'
+function isJsonText({ contentType = '' }: Answer): boolean {
+  return /[/+]json$/.test(contentType)
 }
