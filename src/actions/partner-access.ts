@@ -9,7 +9,10 @@ import type { SignedProof } from './idempotency.ts'
 import type { Reference } from './reference.ts'
 
 export interface BearerProof extends SignedProof {
+  /** `body`: the signature also covers the raw body. */
   readonly binding: 'path' | 'body'
+  /** The wallet as in the credentials. */
+  readonly sentWallet: string
 }
 
 export type CurrentPartner = PartnerRecord

@@ -37,7 +37,7 @@ export interface Signup {
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest
-  readonly proof: BearerProof & { readonly sentWallet: string }
+  readonly proof: BearerProof
 }
 
 /** @throws ApiError 401 for the oath, 409 for a taken handle or a wallet with a partner */

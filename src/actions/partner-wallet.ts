@@ -20,7 +20,7 @@ import type { IncomingWrite } from './signed-body.ts'
 export interface WalletWrite
   extends PartnerWrite, Pick<IncomingWrite<PartnerWalletBody>, 'body' | 'admission'> {
   readonly handle: string
-  readonly proof: BearerProof & { readonly sentWallet: string }
+  readonly proof: BearerProof
 }
 
 /** @throws ApiError 401, 403 for the partner of another wallet, 409 for a wallet in use or with unfinished jobs */

@@ -70,16 +70,29 @@ export async function listPartners(db: Db): Promise<readonly PartnerRecord[]> {
   return (await selectRecords(db, 'partners').orderBy('seq').execute()).map(toPartner)
 }
 
-export const partnerRows: RowList<{ readonly seq: number; readonly partner: Partner }> = {
+interface ListedPartner {
+  readonly seq: number
+  readonly partner: Partner
+}
+
+/** Marks names that resemble earlier ones. */
+export async function markedPartners(
+  db: Db,
+  records: readonly PartnerRecord[],
+): Promise<readonly ListedPartner[]> {
+  const wallets = records.map(({ wallet }) => wallet)
+  const marked = await lookAlikes(db, 'partner', wallets)
+  return records.map((record) => {
+    const mark = marked.has(record.wallet) ? { looks_like_another: true as const } : {}
+    return { seq: record.seq, partner: { ...partnerView(record), ...mark } }
+  })
+}
+
+export const partnerRows: RowList<ListedPartner> = {
   name: 'partners',
   async read(db, page) {
-    const found = (await newestFirst(subscribed(db), page).execute()).map(toPartner)
-    const wallets = found.map(({ wallet }) => wallet)
-    const marked = await lookAlikes(db, 'partner', wallets)
-    return found.map((record) => {
-      const mark = marked.has(record.wallet) ? { looks_like_another: true as const } : {}
-      return { seq: record.seq, partner: { ...partnerView(record), ...mark } }
-    })
+    const rows = await newestFirst(subscribed(db), page).execute()
+    return await markedPartners(db, rows.map(toPartner))
   },
   count: (db) => countList(db, subscribed(db)),
 }

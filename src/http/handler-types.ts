@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 import type { Outcome, WriteRequest } from '../actions/idempotency.ts'
+import type { BearerProof } from '../actions/partner-access.ts'
 import type { ClientFingerprint } from '../actions/write-quotas.ts'
 import type { AnswerOfRoute, DeepReadonly, RouteInput } from '../contract/route-types.ts'
 import type { RouteFacts } from '../contract/route.ts'
@@ -9,7 +10,6 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import type { ReadList } from '../db/lists.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { CachePolicy } from './answer.ts'
-import type { PartnerProof } from './partner-auth.ts'
 
 export interface ReadContext {
   readonly incoming: IncomingMessage
@@ -17,7 +17,7 @@ export interface ReadContext {
   /** Reads of lists; they end when the client disconnects. @throws ListEndedError after the deadline */
   readonly list: ReadList
   /** Verifies the credentials and charges the wallet. @throws ApiError 401, or 429 if the wallet is over its limit */
-  readonly partner: () => Promise<PartnerProof>
+  readonly partner: () => Promise<BearerProof>
   readonly admission: WalletAdmission
   /** Signed calls left for the wallet; null without a limit. */
   readonly walletCallsLeft: () => number | null
@@ -33,7 +33,7 @@ export interface WriteContext extends ReadContext {
 
 /** A write of a partner: the credentials are verified after the body. */
 interface PartnerWriteContext extends WriteContext {
-  readonly proof: PartnerProof
+  readonly proof: BearerProof
 }
 
 interface AnswerOptions {

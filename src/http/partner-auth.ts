@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
-import type { SignedProof } from '../actions/idempotency.ts'
+import type { BearerProof } from '../actions/partner-access.ts'
 import { checkSignature, requireTimely, shownMessage, signedProof } from '../actions/signed-body.ts'
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestamps.ts'
@@ -14,14 +14,7 @@ import type { Wallet } from '../core/wallet.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import { onlyHeader } from './single-headers.ts'
 
-/** `body`: the signature also covers the raw body. */
-export type Binding = 'path' | 'body'
-
-export interface PartnerProof extends SignedProof {
-  readonly binding: Binding
-  readonly timestampMs: number
-  readonly sentWallet: string
-}
+type Binding = BearerProof['binding']
 
 export interface SignedTarget {
   /** Upper case, as received. */
@@ -38,7 +31,7 @@ export type PartnerAuth = (
   incoming: IncomingMessage,
   target: SignedTarget,
   admission: WalletAdmission,
-) => Promise<PartnerProof>
+) => Promise<BearerProof>
 
 type AuthDeps = Pick<ActionDeps, 'site' | 'signatures' | 'outboundLimits'>
 
@@ -80,7 +73,6 @@ export function createPartnerAuth(deps: AuthDeps): PartnerAuth {
     return {
       ...signedProof({ message, signature, wallet, timestampMs, timely }),
       binding,
-      timestampMs,
       sentWallet: sent.wallet,
     }
   }

@@ -113,7 +113,7 @@ export const partnerRoutes = {
   changePartnerWallet: handler('PATCH', 'partner', {
     path: `${apiPrefix}/partners/{handle}/wallet`,
     summary: 'Move a partner to another wallet',
-    description: `The credentials are those of the old wallet; the new one signs \`${signedMessages.partnerWallet}\`, with \`timestamp\` and \`wallet\` exactly as sent and the old wallet as in the credentials. The subscription, alerts, the attestation endpoint and the limits follow the partner. Reputation, receipts and finished jobs remain with the old wallet; the request is refused with 409 while it has posted or works on a job that is not finished, and its open bids lapse.`,
+    description: `The credentials are those of the old wallet; the new one signs \`${signedMessages.partnerWallet}\`, with \`timestamp\` and \`wallet\` exactly as sent and the old wallet as in the credentials. The subscription, alerts, the attestation endpoint and the limits follow the partner. Reputation, receipts and finished jobs remain with the old wallet; the request is refused with 409 while it has posted or works on a job that is not finished, and its open bids lapse. A disputed job can no longer be accepted after the move.`,
     params: { handle },
     signs: signedMessages.partnerWallet,
     body: partnerWalletBody,

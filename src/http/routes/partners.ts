@@ -13,9 +13,8 @@ import { ApiError } from '../../contract/errors.ts'
 import type { Partner } from '../../contract/schemas/partner.ts'
 import { HANDLE } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { lookAlikes } from '../../db/names.ts'
 import { oathRows } from '../../db/oaths.ts'
-import { findPartner, partnerRows, partnerView } from '../../db/partners.ts'
+import { findPartner, markedPartners, partnerRows } from '../../db/partners.ts'
 import type { Db } from '../../db/schema.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage } from '../lists.ts'
@@ -24,10 +23,9 @@ import { payerSignatureOf, paymentHeaderOf } from '../single-headers.ts'
 /** @throws ApiError `unknown_partner` */
 export async function publicPartner(db: Db, handle: string, nowMs: number): Promise<Partner> {
   const found = HANDLE.test(handle) ? await findPartner(db, { handle }) : null
-  if (found === null) throw new ApiError('unknown_partner')
-  const view = partnerView(partnerAt(found, nowMs))
-  const marked = await lookAlikes(db, 'partner', [found.wallet])
-  return marked.has(found.wallet) ? { ...view, looks_like_another: true } : view
+  const [view] = found === null ? [] : await markedPartners(db, [partnerAt(found, nowMs)])
+  if (view === undefined) throw new ApiError('unknown_partner')
+  return view.partner
 }
 
 export function partnerHandlers(deps: ActionDeps) {
