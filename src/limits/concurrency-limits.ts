@@ -23,6 +23,13 @@ const limits = {
 /** Concurrent writes, or reads, of one network. Requests of others wait for at most this many at each step. */
 const runningPerNetwork = 4
 
+/**
+ * The pause after a write or read of a network, as a multiple of its time, so that a network does one at a time on average.
+ * It is short for a request that waited for a third party.
+ */
+const pauseFactor = 3
+const longestPauseMs = 50
+
 export interface ConcurrencyLimit {
   /** Also true if the network uses half of the capacity. */
   readonly isFull: (network?: number | null) => boolean
@@ -72,7 +79,8 @@ function createConcurrencyLimit(
 ): ConcurrencyLimit {
   const [capacity, reason] = limits[name]
   // Signatures, e-mails and applications are parts of requests. Payments would delay each other.
-  const running = name === 'write' || name === 'read' ? runningPerNetwork : capacity
+  const hasTurns = name === 'write' || name === 'read'
+  const running = hasTurns ? runningPerNetwork : capacity
   let active = 0
   let refused = 0
   const shares = new Map<number, { held: number; readonly turns: Semaphore }>()
@@ -89,11 +97,19 @@ function createConcurrencyLimit(
     const share = shares.get(network) ?? { held: 0, turns: createSemaphore(running) }
     shares.set(network, share)
     share.held += 1
-    try {
-      return await share.turns.run(work)
-    } finally {
+    const end = (): void => {
+      share.turns.release()
       share.held -= 1
       if (share.held === 0) shares.delete(network)
+    }
+    await share.turns.acquire()
+    const startedMs = performance.now()
+    try {
+      return await work()
+    } finally {
+      const pauseMs = Math.min((performance.now() - startedMs) * pauseFactor, longestPauseMs)
+      if (hasTurns) setTimeout(end, pauseMs).unref()
+      else end()
     }
   }
   const refusal = () => {
