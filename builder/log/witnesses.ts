@@ -107,13 +107,12 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
   }
 
   function cosignatureIn(text: string, { key }: KnownWitness, note: string): string {
-    const line = text.split('\n').find((one) => one.startsWith(`— ${key.name} `))
-    if (
-      line === undefined ||
-      openCheckpoint(`${note}${line}\n`, logKey, [key]).cosigned.length === 0
-    ) {
-      throw new Error('its answer has no cosignature by its key')
-    }
+    // A witness may sign with several keys.
+    const line = text
+      .split('\n')
+      .filter((one) => one.startsWith(`— ${key.name} `))
+      .find((one) => openCheckpoint(`${note}${one}\n`, logKey, [key]).cosigned.length > 0)
+    if (line === undefined) throw new Error('its answer has no cosignature by its key')
     return line
   }
 }

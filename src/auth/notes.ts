@@ -1,6 +1,8 @@
 /** Signs the notes of a log, and opens its checkpoints. */
 import { join } from 'node:path'
 
+import { ml_dsa44 as mlDsa44 } from '@noble/post-quantum/ml-dsa.js'
+
 import { badSignature, checkpointText, readSignedCheckpoint } from '../core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../core/tlog/checkpoint.ts'
 import { emptyRoot } from '../core/tlog/merkle.ts'
@@ -58,7 +60,11 @@ export function openCheckpoint(
 ): OpenedCheckpoint {
   const { checkpoint, signatures } = readSignedCheckpoint(note, log, witnesses)
   for (const { key, message, signature } of signatures) {
-    if (!verifyEd25519(message, signature, key.publicKey).valid) throw badSignature(key)
+    const isGood =
+      key.type === 'mlDsaWitness'
+        ? mlDsa44.verify(signature, message, key.publicKey)
+        : verifyEd25519(message, signature, key.publicKey).valid
+    if (!isGood) throw badSignature(key)
   }
   return checkpoint
 }

@@ -105,8 +105,8 @@ export function logOverHttp(
   }
 }
 
-function keyOf(text: string, type: NoteKey['type']): NoteKey {
+function keyOf(text: string, role: 'log' | 'witness'): NoteKey {
   const key = parseKey(text.trim())
-  if (key?.type === type) return key
-  throw new CallError(`the key of a ${type} has the form <name>+<key id>+<base64>, as at /log/vkey`)
+  if (key !== null && (key.type === 'log') === (role === 'log')) return key
+  throw new CallError(`the key of a ${role} has the form <name>+<key id>+<base64>, as at /log/vkey`)
 }

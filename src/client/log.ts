@@ -225,8 +225,12 @@ export interface LogReader {
 export function createLogReader(source: LogSource, store = createMemoryStore()): LogReader {
   const inTurn = createSerialQueue()
 
-  const isValid = async ({ key, message, signature }: NoteSignature & { readonly key: NoteKey }) =>
-    await source.isSigned(message, signature, key.publicKey)
+  async function isValid({ key, message, signature }: NoteSignature & { readonly key: NoteKey }) {
+    const { type, publicKey } = key
+    if (type !== 'mlDsaWitness') return await source.isSigned(message, signature, publicKey)
+    const { ml_dsa44: mlDsa44 } = await import('@noble/post-quantum/ml-dsa.js')
+    return mlDsa44.verify(signature, message, publicKey)
+  }
 
   async function open(note: string): Promise<OpenedCheckpoint> {
     const { checkpoint, signatures } = readSignedCheckpoint(note, source.key, source.witnesses)

@@ -10,9 +10,16 @@ import { formatKey } from '../../src/core/tlog/note.ts'
 import { packEntries, unpackEntries } from '../../src/core/tlog/tiles.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
-import { createTestLog, logClock, logVkey, serveTestLog, testEntries } from '../support/test-log.ts'
+import {
+  createTestLog,
+  logClock,
+  logKeyTitle,
+  logVkey,
+  serveTestLog,
+  testEntries,
+} from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
-import { cosignerOf } from '../support/witness.ts'
+import { cosignerOf, mlDsaCosignerOf } from '../support/witness.ts'
 
 const verify = async (url: string, ...args: string[]) =>
   await runCommand(
@@ -135,7 +142,7 @@ const tampered: readonly (readonly [string, (log: TestLog) => void | Promise<unk
         const note = Buffer.from(files.get('checkpoint') ?? []).toString()
         files.set('checkpoint', Buffer.from(note.replace('\n300\n', '\n299\n')))
       },
-      `BAD   checkpoint: the signature by ${logVkey} is not valid`,
+      `BAD   checkpoint: the signature by ${logKeyTitle} is not valid`,
     ],
     [
       'a checkpoint by another key',
@@ -238,7 +245,7 @@ test('log verify accepts an older checkpoint of the same log and remembers the n
 })
 
 test('log verify demands the cosignatures of the given witnesses', async () => {
-  const [first, second] = [cosignerOf('w1.test', 8), cosignerOf('w2.test', 9)]
+  const [first, second] = [cosignerOf('w1.test', 8), mlDsaCosignerOf('w2.test', 9)]
   const log = await logOf(3)
   const { url } = await serveTestLog(() => log)
   const demand = [first, second].flatMap(({ key }) => ['--witness', formatKey(key)])

@@ -13,7 +13,7 @@ import type { CheckpointStore } from '../../src/client/log.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { manifestSetText } from '../../src/core/documents.ts'
 import { promiseText } from '../../src/core/tlog/entry.ts'
-import { formatNote } from '../../src/core/tlog/note.ts'
+import { formatNote, keyTitle } from '../../src/core/tlog/note.ts'
 import { policyText } from '../../src/core/tlog/policy.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { execute, runCommand } from '../support/command-line.ts'
@@ -21,7 +21,8 @@ import { handClock } from '../support/http-service.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { createTestLog, logSigner, serveTestLog, testEntries } from '../support/test-log.ts'
 import { ed25519Key } from '../support/wallets.ts'
-import { cosignerOf } from '../support/witness.ts'
+import { cosignerOf, mlDsaCosignerOf } from '../support/witness.ts'
+import type { Cosigner } from '../support/witness.ts'
 
 allowSlowTests('starts curl and openssl')
 
@@ -69,22 +70,27 @@ const logged = [
 test('a checkpoint is shown as witnessed once the quorum that the site names has signed it', async () => {
   const log = createTestLog()
   await log.grow(testEntries(0, 20))
-  const witnesses = [7, 8].map((seed) => ({
-    ...cosignerOf(`w${seed}.test`, seed),
-    url: 'https://w.test',
-  }))
-  const verified = async (signers: number, quorum: number) => {
+  const [first, second] = [cosignerOf('w7.test', 7), mlDsaCosignerOf('w8.test', 8)]
+  const witnesses = [first, second].map(({ key }) => ({ key, url: 'https://w.test' }))
+  const verified = async (signers: readonly Cosigner[], quorum: number) => {
     const policy = policyText(logSigner.key, { witnesses, quorum })
     const { url } = await serveTestLog(() => log, { '/log/policy': () => policy })
     const [start = '', note = ''] = (await log.prove(3)).split(/(?<=\n\n)(?=ledger)/)
     const text = note.slice(0, note.indexOf('\n\n') + 1)
-    const lines = witnesses.slice(0, signers).map(({ cosign }) => `${cosign(text, 9)}\n`)
+    const lines = signers.map(({ cosign }) => `${cosign(text, 9)}\n`)
     return await verify(url, [start, note, ...lines].join(''))
   }
-  expect(await verified(0, 1)).toContain('good witnesses: not witnessed\n')
-  expect(await verified(1, 2)).toContain('good witnesses: not witnessed\n')
-  expect(await verified(1, 1)).toContain('good witnesses: witnessed by w7.test\n')
-  expect(await verified(2, 2)).toContain('good witnesses: witnessed by w7.test, w8.test\n')
+  expect(await verified([], 1)).toContain('good witnesses: not witnessed\n')
+  expect(await verified([first], 2)).toContain('good witnesses: not witnessed\n')
+  expect(await verified([first], 1)).toContain('good witnesses: witnessed by w7.test\n')
+  expect(await verified([second], 1)).toContain('good witnesses: witnessed by w8.test\n')
+  const both = await verified([first, second], 2)
+  expect(both).toContain('good witnesses: witnessed by w7.test, w8.test\n')
+  for (const { key, cosign } of [first, second]) {
+    const forger: Cosigner = { key, cosign: (text) => cosign(text.replace('20', '21'), 9) }
+    const forged = await verified([forger], 1)
+    expect(forged).toContain(`BAD checkpoint: the signature by ${keyTitle(key)} is not valid`)
+  }
 })
 
 test('a platform’s key counts for receipts that were logged before its revocation', async () => {

@@ -9,7 +9,13 @@ import type { Check } from '../../src/core/check.ts'
 import { NoteError } from '../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
-import { createTestLog, logVkey, serveTestLog, testEntries } from '../support/test-log.ts'
+import {
+  createTestLog,
+  logKeyTitle,
+  logVkey,
+  serveTestLog,
+  testEntries,
+} from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
 
 function logAt(url: string, store?: CheckpointStore): LogReader {
@@ -169,7 +175,7 @@ test.each([
     'of a checkpoint with another size',
     (proof: string) => proof.replace('\n300\n', '\n301\n'),
     {},
-    `the signature by ${logVkey} is not valid`,
+    `the signature by ${logKeyTitle} is not valid`,
   ],
 ])('a proof %s is refused', async (_, change, expected, message) => {
   const { log, url } = await served(300)

@@ -2,16 +2,20 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, test } from 'vitest'
 
+import { keyTitle } from '../../src/core/tlog/note.ts'
 import { policyText } from '../../src/core/tlog/policy.ts'
-import { createTestLog, logSigner, logVkey, testEntries } from '../support/test-log.ts'
+import { createTestLog, logSigner, logKeyTitle, logVkey, testEntries } from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
+import { mlDsaCosignerOf } from '../support/witness.ts'
 import { seriousViolations, useBrowser } from './browser.ts'
 import { useSite } from './site-server.ts'
 import { fullWorld } from './worlds.ts'
 
 let log: TestLog
+const cosigner = mlDsaCosignerOf('witness.test', 8)
+const witness = { ...cosigner, url: 'https://witness.test' }
 const site = useSite(fullWorld, (path) => {
-  if (path === '/log/policy') return policyText(logSigner.key, { witnesses: [], quorum: 0 })
+  if (path === '/log/policy') return policyText(logSigner.key, { witnesses: [witness], quorum: 1 })
   return path === '/log/vkey' ? logVkey : log.files.get(path.replace('/log/', ''))
 })
 const visit = useBrowser(() => site.url)
@@ -74,9 +78,21 @@ test('the page /verify reads a file, and works without Ed25519 in Web Crypto', a
   expect(problems).toEqual([])
 })
 
+test('the page /verify checks an ML-DSA-44 cosignature of a witness', async () => {
+  const { page, problems } = await visit('/verify')
+  const proof = await log.prove(7)
+  const body = /ledger\.test\/log\n300\n.*\n/.exec(proof)?.[0] ?? ''
+  const cosigned = await verify(page, `${proof}${cosigner.cosign(body, 9)}\n`)
+  expect(cosigned).toContain('good  witnesses: witnessed by witness.test')
+  const other = body.replace('300', '301')
+  const forged = await verify(page, `${proof}${cosigner.cosign(other, 9)}\n`)
+  expect(forged).toContain(`BAD   checkpoint: the signature by ${keyTitle(cosigner.key)}`)
+  expect(problems).toEqual([])
+})
+
 test('the page /verify says in words what it cannot check', async () => {
   const { page } = await visit('/verify')
   expect(await verify(page, 'hello')).toContain('has no document with the SHA-256')
   const forged = (await log.prove(7)).replace('\n300\n', '\n301\n')
-  expect(await verify(page, forged)).toContain(`BAD   checkpoint: the signature by ${logVkey}`)
+  expect(await verify(page, forged)).toContain(`BAD   checkpoint: the signature by ${logKeyTitle}`)
 })

@@ -5,7 +5,7 @@ import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { checkpointText, formatProof } from '../../src/core/tlog/checkpoint.ts'
 import { inclusionProof, leafHash, rootOf } from '../../src/core/tlog/merkle.ts'
-import { formatKey, formatNote } from '../../src/core/tlog/note.ts'
+import { formatKey, formatNote, keyTitle } from '../../src/core/tlog/note.ts'
 import { growTiles, nodesOf, packEntries, tilePath, tileWidth } from '../../src/core/tlog/tiles.ts'
 import type { ReadTile } from '../../src/core/tlog/tiles.ts'
 import { systemClock } from '../../src/runtime/runtime.ts'
@@ -15,6 +15,7 @@ import type { Cosigner } from './witness.ts'
 const origin = 'ledger.test/log'
 export const logSigner = noteSigner(origin, signingKeyFromSeed(new Uint8Array(32).fill(3)))
 export const logVkey = formatKey(logSigner.key)
+export const logKeyTitle = keyTitle(logSigner.key)
 
 /** A clock at the end of the day of the test entries. */
 export const logClock = { ...systemClock, now: () => Date.UTC(2026, 10, 2) }

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 
+import { ml_dsa44 as mlDsa44 } from '@noble/post-quantum/ml-dsa.js'
+
 import { openCheckpoint } from '../../src/auth/notes.ts'
 import { signBytes, signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { NoteError, parseHashes } from '../../src/core/tlog/checkpoint.ts'
@@ -28,6 +30,35 @@ export function cosignerOf(name: string, seed: number): Cosigner {
       stamp.writeBigUInt64BE(BigInt(time))
       const message = Buffer.from(`cosignature/v1\ntime ${time}\n${body}`)
       const parts = [keyId(key), stamp, signBytes(signingKey, message)]
+      return `— ${name} ${Buffer.concat(parts).toString('base64')}`
+    },
+  }
+}
+
+/** A witness that signs with ML-DSA-44. */
+export function mlDsaCosignerOf(name: string, seed: number): Cosigner {
+  const { publicKey, secretKey } = mlDsa44.keygen(new Uint8Array(32).fill(seed))
+  const key = { name, type: 'mlDsaWitness', publicKey } as const
+  return {
+    key,
+    cosign: (body, time) => {
+      const [origin = '', size = '', root = ''] = body.split('\n')
+      const u64 = (value: number | string) => {
+        const bytes = Buffer.alloc(8)
+        bytes.writeBigUInt64BE(BigInt(value))
+        return bytes
+      }
+      const opaque = (text: string) => [Buffer.of(Buffer.byteLength(text)), Buffer.from(text)]
+      const message = Buffer.concat([
+        Buffer.from('subtree/v1\n\0'),
+        ...opaque(name),
+        u64(time),
+        ...opaque(origin),
+        u64(0),
+        u64(size),
+        Buffer.from(root, 'base64'),
+      ])
+      const parts = [keyId(key), u64(time), mlDsa44.sign(message, secretKey)]
       return `— ${name} ${Buffer.concat(parts).toString('base64')}`
     },
   }

@@ -1,7 +1,7 @@
 /** Checkpoints (c2sp.org/tlog-checkpoint) and proofs for use offline (c2sp.org/tlog-proof). */
 import { fromBase64, toBase64 } from '../base64.ts'
 import { hashLength } from './merkle.ts'
-import { formatKey, parseNote, signaturesBy } from './note.ts'
+import { formatKey, keyTitle, parseNote, signaturesBy } from './note.ts'
 import type { NoteKey } from './note.ts'
 
 export interface Checkpoint {
@@ -64,7 +64,7 @@ export function readSignedCheckpoint(
 }
 
 export function badSignature(key: NoteKey): NoteError {
-  return new NoteError(`the signature by ${formatKey(key)} is not valid`)
+  return new NoteError(`the signature by ${keyTitle(key)} is not valid`)
 }
 
 export interface LogProof {

@@ -26,7 +26,10 @@ export function parseWitnessPolicy(text: string): WitnessPolicy {
     .filter((part) => part !== '')
     .map(parseWitness)
   const keys = new Set(witnesses.map(({ key }) => bytesToHex(key.publicKey)))
-  if (keys.size < witnesses.length) throw new RangeError('each witness must have its own key')
+  const names = new Set(witnesses.map(({ key }) => key.name))
+  if (Math.min(keys.size, names.size) < witnesses.length) {
+    throw new RangeError('each witness must have its own name and its own key')
+  }
   const quorum = given ?? Math.floor(witnesses.length / 2) + 1
   if (given !== null && (given === 0 || given > witnesses.length)) {
     throw new RangeError(`the quorum must be from 1 to ${witnesses.length}`)
@@ -37,7 +40,7 @@ export function parseWitnessPolicy(text: string): WitnessPolicy {
 function parseWitness(text: string): KnownWitness {
   const [vkey = '', address = '', ...more] = text.split(/\s+/)
   const key = parseKey(vkey)
-  if (key?.type === 'witness' && more.length === 0 && URL.canParse(address)) {
+  if (key !== null && key.type !== 'log' && more.length === 0 && URL.canParse(address)) {
     return { key, url: address.replace(/\/$/, '') }
   }
   throw new RangeError(

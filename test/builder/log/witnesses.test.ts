@@ -19,12 +19,14 @@ import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { serveDuringTest } from '../../support/local-server.ts'
 import { beginLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
-import { cosignerOf, serveWitness } from '../../support/witness.ts'
+import { cosignerOf, mlDsaCosignerOf, serveWitness } from '../../support/witness.ts'
 
 const signer = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
 const keyOf = (seed: number) => cosignerOf(`witness.test/${seed}`, seed).key
 const startWitness = async (seed: number): Promise<KnownWitness> =>
   await serveWitness(signer.key, cosignerOf(`witness.test/${seed}`, seed))
+const startMlDsaWitness = async (seed: number): Promise<KnownWitness> =>
+  await serveWitness(signer.key, mlDsaCosignerOf(`witness.test/${seed}`, seed))
 
 async function startLog() {
   const database = await tempDatabase()
@@ -80,12 +82,12 @@ async function startLog() {
   }
 }
 
-test('each checkpoint is cosigned by all witnesses, each from the size that it has seen last', async () => {
+test('each checkpoint is cosigned by all witnesses, with Ed25519 or ML-DSA-44, each from the size that it has seen last', async () => {
   const { grow, checkpoint, cosigning } = await startLog()
   await grow(300)
   const first = await startWitness(51)
   expect(await cosigning([first])()).toBe('1 of 1 witnesses cosigned size 300')
-  const second = await startWitness(52)
+  const second = await startMlDsaWitness(52)
   const witnesses = [first, second]
   for (const [count, size] of [
     [1, 301],
@@ -113,6 +115,47 @@ test('a witness that is unreachable, or signs with another key, delays nothing',
   expect(warnings.join()).toContain('no cosignature by its key')
   expect(openCheckpoint(checkpoint(), signer.key, [good.key]).cosigned).toHaveLength(1)
   expect(checkpoint()).not.toContain('witness.test/53')
+})
+
+test('an ML-DSA-44 cosignature counts only by its own key over the name, the time and the tree', async () => {
+  const { grow, checkpoint, cosigning } = await startLog()
+  await grow(3)
+  const good = mlDsaCosignerOf('witness.test/51', 51)
+  const answering = async (answerTo: (body: string) => string): Promise<KnownWitness> => ({
+    key: good.key,
+    url: await serveDuringTest((_, response) => response.end(answerTo(checkpointBody()))),
+  })
+  const checkpointBody = () => checkpoint().slice(0, checkpoint().indexOf('\n\n') + 1)
+  const [, name, base64 = ''] = good.cosign(checkpointBody(), 7).split(' ')
+  const bytes = Buffer.from(base64, 'base64')
+  const changedAt = (at: number) => {
+    const copy = Buffer.from(bytes)
+    copy[at] = (copy[at] ?? 0) ^ 1
+    return `— ${name} ${copy.toString('base64')}\n`
+  }
+  const wrong = [
+    ['is not valid', () => changedAt(11)],
+    ['is not valid', () => changedAt(500)],
+    ['is not valid', () => `— ${name} ${bytes.subarray(0, -1).toString('base64')}\n`],
+    ['is not valid', (body: string) => `${good.cosign(body.replace('\n3\n', '\n4\n'), 7)}\n`],
+    ['no cosignature', (body: string) => `${mlDsaCosignerOf('other.test', 51).cosign(body, 7)}\n`],
+    ['no cosignature', (body: string) => `${mlDsaCosignerOf(good.key.name, 52).cosign(body, 7)}\n`],
+  ] as const
+  for (const [reason, answerTo] of wrong) {
+    const warnings: unknown[] = []
+    const witness = await answering(answerTo)
+    expect(await cosigning([witness], warnings)()).toBe('0 of 1 witnesses cosigned size 3')
+    expect(warnings.join()).toContain(reason)
+  }
+  // A witness may hold keys of both kinds, and sign with both.
+  const both = await answering((body) => {
+    const ed25519 = cosignerOf(good.key.name, 53).cosign(body, 7)
+    return `${ed25519}\n${good.cosign(body, 7)}\n`
+  })
+  expect(await cosigning([both], [], 1)()).toBe('1 of 1 witnesses cosigned size 3')
+  expect(openCheckpoint(checkpoint(), signer.key, [good.key]).cosigned).toEqual([
+    { key: good.key, time: 7 },
+  ])
 })
 
 test('at most 16 KiB of the answer of a witness are read', async () => {
@@ -193,7 +236,8 @@ test('a checkpoint counts as witnessed once the quorum has cosigned it, together
 test('the policy names the witnesses and their quorum, which is more than half by default', () => {
   const none = parseWitnessPolicy('')
   expect(policyText(signer.key, none)).toBe(`log ${formatKey(signer.key)}\nquorum none\n`)
-  const known = [51, 52, 53].map((seed) => `${formatKey(keyOf(seed))} https://w.test/${seed}`)
+  const keys = [keyOf(51), mlDsaCosignerOf('witness.test/52', 52).key, keyOf(53)]
+  const known = keys.map((key, at) => `${formatKey(key)} https://w.test/${51 + at}`)
   expect(
     policyText(signer.key, parseWitnessPolicy(known.join(', ')))
       .split('\n')
@@ -225,6 +269,13 @@ test.each([
       .map((name) => `${formatKey(cosignerOf(name, 51).key)} https://${name}`)
       .join(),
     'its own key',
+  ],
+  [
+    'two keys of one witness',
+    [keyOf(51), mlDsaCosignerOf('witness.test/51', 51).key]
+      .map((key) => `${formatKey(key)} https://w.test`)
+      .join(),
+    'its own name',
   ],
 ])('WITNESSES with %s is refused', (_, value, message) => {
   const parse = () => parseConfig({ variables: { WITNESSES: value }, readFile: () => '' })

@@ -62,6 +62,23 @@ test('a verifier key is parsed only in its exact form', () => {
   }
 })
 
+test('a checkpoint that another implementation signed with ML-DSA-44 is verified, and no changed one', () => {
+  const text = readVector('torchwood/mldsa-vkey').toString().trim()
+  const mlDsaKey = parseKey(text)
+  if (mlDsaKey === null) throw new Error('malformed key')
+  expect(formatKey(mlDsaKey)).toBe(text)
+  const note = readVector('torchwood/mldsa-checkpoint').toString()
+  expect(openCheckpoint(note, mlDsaKey)).toMatchObject({ origin: 'example.com/mldsa-log', size: 1 })
+  const changed = (part: string, other: string) => () =>
+    openCheckpoint(note.replace(part, other), mlDsaKey)
+  expect(changed('\n1\n', '\n2\n')).toThrow(NoteError)
+  expect(changed('\n+zoE', '\n+zoF')).toThrow(NoteError)
+  expect(changed('td9FxQAAAAAAAAAA', 'td9FxQAAAAAAAAAB')).toThrow(NoteError)
+  expect(changed('kjFvCxC6', 'kjFvCxC7')).toThrow(NoteError)
+  // The message has no lines of extensions.
+  expect(changed('\n\n', '\nan extension\n\n')().size).toBe(1)
+})
+
 test.each([
   [0, '000'],
   [7, '007'],
