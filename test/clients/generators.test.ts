@@ -1,34 +1,32 @@
 /** Clients that published generators make from `/openapi.json`: compiled with strict types, and called. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { build } from 'rolldown'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
+import { usePackages } from '../support/packages.ts'
 import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 
-const packages = [
+const { folder } = usePackages(
   'openapi-typescript@7.13.0',
   'openapi-fetch@0.17.0',
   '@hey-api/openapi-ts@0.95.0',
   'orval@7.13.2',
   'typescript@5.9.3',
-]
+)
 const service = useService({
   documents: [...documentsOf(smallWorld())],
   publishedAtMs: worldNowMs,
   per: 'file',
 })
-const folder = mkdtempSync(join(tmpdir(), 'ledger-generators-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const run = async (program: string, ...args: readonly string[]) =>
   await promisify(execFile)(program, args, { cwd: folder, maxBuffer: 1e8 })
@@ -100,7 +98,6 @@ globalThis.fetch = (url, options) => send(new URL(String(url), origin), options)
 beforeAll(async () => {
   const openapi = await fetch(`${service.url}/openapi.json`)
   writeFileSync(join(folder, 'openapi.json'), await openapi.text())
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   const compilerOptions = {
     strict: true,
     target: 'es2022',
@@ -112,9 +109,7 @@ beforeAll(async () => {
     types: [],
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  await run('npm', 'install', ...options, ...packages)
-}, 300_000)
+})
 
 test.each(Object.entries(generators))(
   'the client of %s compiles with strict types and calls every public read',

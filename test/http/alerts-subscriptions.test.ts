@@ -6,10 +6,9 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createWebhooks } from '../../builder/jobs/deliver.ts'
 import { dayMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
-import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
+import { deliverOnce } from '../support/deliver.ts'
 import { challengeIn, okReply, startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
@@ -48,20 +47,7 @@ async function subscribeProven() {
   return answer
 }
 
-/** One round of the builder's job, over the service's own database. */
-function deliver({ fetch } = receiver) {
-  const { database, keys, random, log } = service.actions
-  return createWebhooks({
-    database,
-    clock: service.clock,
-    random,
-    log,
-    send: fetch,
-    secretOf: (id, version) => webhookSecret(keys.hash, id, version),
-    userAgent: 'ledger-test',
-    signal: new AbortController().signal,
-  }).run()
-}
+const deliver = (to = receiver) => deliverOnce(service, to)
 
 const happen = (id: string) =>
   service.actions.database.write((tx) =>
