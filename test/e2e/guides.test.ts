@@ -56,6 +56,35 @@ test('the guide to the job exchange leads two partners from a job to its receipt
   expect(await answered(verify, { RECEIPT: accepted['receipt_id'] })).toMatchObject({ good: true })
 })
 
+test('the guide to webhooks subscribes an endpoint and replaces its secret', async () => {
+  const [signup, webhooks] = [guide('becoming-a-partner'), guide('webhooks')]
+  const partner = await shell.newWallet('subscriber')
+  const signUp = commandOf(signup, 'partner signup').replace('acme-agents', 'subscribers')
+  await answered(signUp, partner)
+  expect(await answered(commandOf(signup, 'partner me'), partner)).toMatchObject({ tier: 'free' })
+  for (const text of [signup, webhooks]) {
+    const { id, secret } = await answered(commandOf(text, 'alerts subscribe'), partner)
+    const values = { ...partner, SUBSCRIPTION: id }
+    expect(secret).toMatch(/^whsec_/)
+    if (text === signup) await answered(commandOf(signup, 'alerts test'), values)
+    else {
+      const rotated = await answered(commandOf(webhooks, 'alerts rotate'), values)
+      expect(rotated['secret']).not.toBe(secret)
+    }
+  }
+})
+
+test('the guide to disputes opens, shows and withdraws a dispute', async () => {
+  const disputing = guide('disputing')
+  const wallet = await shell.newWallet('disputer')
+  const { dispute_id: id } = await answered(commandOf(disputing, 'dispute open'), wallet)
+  const values = { ...wallet, DISPUTE: id }
+  const shown = await answered(commandOf(disputing, 'dispute show'), values)
+  expect(shown).toMatchObject({ dispute_id: id, state: 'open' })
+  const ended = await answered(commandOf(disputing, 'dispute withdraw'), values)
+  expect(ended).toMatchObject({ state: 'withdrawn' })
+})
+
 test('the guide for platforms makes a receipt that can be verified', async () => {
   const integrating = guide('integrating')
   const { wallet } = await shell.done(`keygen ${join(shell.folder, 'paid.json')} --kind evm`)

@@ -1,45 +1,64 @@
-/** The commands of the guide for beginners, against a ledger that has just been started. */
-import { readFileSync } from 'node:fs'
+/** The code of the guides, as a ledger that has just been started serves it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { execute } from '../support/command-line.ts'
+import { runSample, samplesIn } from '../support/guides.ts'
+import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { newLedger, stop, useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
 const program = useProgram()
-const guide = readFileSync(new URL('../../data/docs/quickstart.md', import.meta.url), 'utf8')
-const samplesIn = (language: string) =>
-  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
-    ([, sample = '']) => sample,
-  )
-const [commands, scripts] = [samplesIn('sh'), samplesIn('ts')]
-const filled = (sample: string, url: string) =>
-  sample.replaceAll('{{site_url}}', url).replaceAll('{{example_rail}}', 'x402')
+const ledger = newLedger(program, { POLL: 'off' })
+const folder = mkdtempSync(join(tmpdir(), 'ledger-guides-'))
+let service: Running
+let url: string
 
-test('each command and each script of the quickstart is answered', async () => {
-  const ledger = newLedger(program, { POLL: 'off' })
-  const { service, url } = await ledger.start()
+beforeAll(async () => {
+  ;({ service, url } = await ledger.start())
   await service.says('"message":"serving"')
-  expect(commands.length).toBeGreaterThan(3)
-  for (const command of commands) {
-    const script = `curl() { command curl --fail "$@"; }\n${filled(command, url)}`
-    const { code, out } = await execute('bash', ['-eo', 'pipefail', '-c', script], '/')
-    expect([command, code]).toEqual([command, 0])
-    expect([command, out.length > 0]).toEqual([command, true])
-  }
-  expect(scripts).toHaveLength(commands.length)
-  for (const script of scripts) {
-    const source = filled(script, url)
-    const { code, out } = await execute(
-      process.execPath,
-      ['--input-type=module', '-e', source],
-      '/',
-    )
-    expect([script, code, out.length > 0]).toEqual([script, 0, true])
-  }
+})
+afterAll(async () => {
   await stop(service)
   ledger.remove()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What the code of each guide prints, by language: a part of every block, in order. */
+test.each([
+  ['index', { sh: ['{"'] }],
+  [
+    'quickstart',
+    {
+      sh: ['"opportunities":', '"status":', 'X-Signature-Key: ', '<feed'],
+      ts: ['rails pay', '[', 'ed25519:', '[]'],
+      py: ['rails pay', '[', 'ed25519:', '[]'],
+    },
+  ],
+  ['earning', { sh: ['"skills":'], ts: [/^\[\] \[\s*'\w/], py: [/^\[\] \['\w/] }],
+  ['verifying', { sh: ['Signature Verified Successfully'], js: ['good'] }],
+  ['signing', { js: [/^201 .*^201 /ms] }],
+  ['disputing', { js: [/^201 /] }],
+  ['mcp', { sh: ['list_rails'] }],
+] as const)('the code of the guide %s runs as it is served', async (name, expected) => {
+  const path = name === 'index' ? '/docs' : `/docs/${name}`
+  const page = await fetch(`${url}${path}.md`)
+  const text = (await page.text()).replaceAll('http://localhost:8787', url)
+  const samples = samplesIn(text).filter(({ code }) => !code.startsWith('agent-income-ledger'))
+  const found = Object.entries<readonly (string | RegExp)[]>(expected)
+  expect(samples).toHaveLength(found.flatMap(([, parts]) => parts).length)
+  for (const [language, parts] of found) {
+    const own = samples.filter((sample) => sample.language === language)
+    for (const [at, part] of parts.entries()) {
+      const { code = '', ...sample } = own[at] ?? { language: 'sh' }
+      const checked = language === 'sh' ? `curl() { command curl --fail "$@"; }\n${code}` : code
+      const result = await runSample({ ...sample, code: checked }, folder)
+      expect([code, result.code, result.err]).toEqual([code, 0, ''])
+      expect(result.out).toMatch(part)
+    }
+  }
 })

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -10,12 +10,14 @@ import { evmSigner } from '../../src/client/signers.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { runCommand } from '../support/command-line.ts'
+import { runSample, samplesIn } from '../support/guides.ts'
 import { makePartner } from '../support/partners.ts'
 import { payer, price, signBuyer, usePaidService } from '../support/payment-tests.ts'
 import {
   chainAccount,
   chainKey,
   headerOf,
+  paymentV1,
   paymentV2,
   signAuthorization,
 } from '../support/x402-payment.ts'
@@ -110,6 +112,37 @@ test('the command line pays for a read, up to the given maximum price', async ()
   expect([bought.code, JSON.parse(bought.out)]).toMatchObject([0, { count: 0 }])
   expect(bought.err).toContain(`Paying 0.002 USDC to ${paid.service.receiver}`)
   expect(await paid.chain.balanceOf(payer.address)).toBe(before - price)
+})
+
+test('the code of the guide to payments buys reads, in each language', async () => {
+  const guide = readFileSync(new URL('../../data/docs/paying.md', import.meta.url), 'utf8')
+  const samples = samplesIn(guide.replaceAll('{{site_url}}', paid.service.url))
+  const [curl, ts, py, js] = samples
+  expect(samples.map(({ language }) => language)).toEqual(['sh', 'ts', 'py', 'js', 'sh'])
+  const [unpaid, ...purchases] = (curl?.code ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('curl '))
+    .map((code) => ({ language: 'sh', code }) as const)
+  const before = await paid.chain.balanceOf(payer.address)
+  for (const [sample, form, prints] of [
+    [unpaid, paymentV2, / 402 Payment Required/],
+    [purchases[0], paymentV2, /"count":0/],
+    [purchases[1], paymentV1, /"count":0/],
+    [ts, paymentV2, /^402 \[[^]*\n200 [^]*count: 0/],
+    [py, paymentV2, /^402 \[[^]*\n200 [^]*'count': 0/],
+  ] as const) {
+    const signed = await signAuthorization(payer, { to: paid.service.receiver, value: price })
+    writeFileSync(join(folder, 'payment.json'), JSON.stringify(form(signed)))
+    const { code, out, err } = await runSample(sample ?? { language: 'sh', code: 'false' }, folder)
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toMatch(prints)
+  }
+  const here = new URL('.', import.meta.url).pathname
+  const pays = { PAYER_KEY: chainKey('payer') }
+  const bought = await runSample(js ?? { language: 'js', code: '' }, here, pays)
+  expect([bought.code, bought.err]).toEqual([0, ''])
+  expect(bought.out).toContain('count: 0')
+  expect(await paid.chain.balanceOf(payer.address)).toBe(before - 5n * price)
 })
 
 test('a subscription is paid for and cancelled on the command line', async () => {
