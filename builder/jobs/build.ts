@@ -86,7 +86,7 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
       ...options,
       ...options.keys,
       siteUrl: options.site.url,
-      documents: [...others, ...memory.siteOf(world, images).map(mark)],
+      documents: [...others, ...memory.siteOf(world, images, documents).map(mark)],
       facts: storedFacts,
       lastVersion,
       memory: memory.publish,

@@ -5,6 +5,7 @@ import { feedDocuments, feedParts, tradeFeedDocuments, tradeFeedParts } from '..
 import type { PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
+import { createReferencePages } from './docs/page.ts'
 import { allPagesInOne, createPageDocuments } from './documents.ts'
 import type { PublishedPage } from './documents.ts'
 import { filterStylesDocument } from './filters.ts'
@@ -16,13 +17,15 @@ import { searchPage } from './search.ts'
 /**
  * Returns a function that derives the documents of the site from successive worlds: pages with their Markdown, feeds and
  * indexes. None of them is a route of the API. A document is derived again only if a declared part of the world has
- * changed. `shareImages`: preview images of pages.
+ * changed. `shareImages`: preview images of pages. `answers`: the documents of the API.
  */
 export function createSite(): (
   world: World,
   shareImages: readonly PublicDocument[],
+  answers: readonly PublicDocument[],
 ) => readonly PublicDocument[] {
   const pagesOf = createPages()
+  const referencePagesOf = createReferencePages()
   const documentsOf = memoizeLatest(createPageDocuments)
   const checks = memoizeByParts(['receiptRun'], receiptChecksDocument)
   const feeds = memoizeByParts(feedParts, (world) => [...feedDocuments(world)])
@@ -36,9 +39,9 @@ export function createSite(): (
   const withSearch = memoizeLatest((found: readonly SitePage[]) => [...found, searchPage(found)])
   let found: readonly SitePage[] = []
   let published: readonly PublishedPage[] = []
-  return (world, shareImages) => {
+  return (world, shareImages, answers) => {
     const images = new Set(shareImages.map(({ path }) => path))
-    found = sameItems(found, pagesOf(world))
+    found = sameItems(found, [...pagesOf(world), ...referencePagesOf(world, answers)])
     const pages = withSearch(found)
     published = sameItems(
       published,

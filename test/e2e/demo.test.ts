@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { keyOf, seedOf } from '../../scripts/demo/calls.ts'
 import { evmSigner } from '../../src/client/signers.ts'
 import { answerExample } from '../../src/contract/openapi/examples.ts'
+import { routes } from '../../src/contract/routes.ts'
 import { disputeStates } from '../../src/contract/schemas/dispute-state.ts'
 import { dispute } from '../../src/contract/schemas/dispute.ts'
 import { job } from '../../src/contract/schemas/job.ts'
@@ -23,6 +24,7 @@ import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { callEveryOperation, jsonRoutes } from '../support/every-operation.ts'
+import { runSample, samplesIn } from '../support/guides.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { recordExamples, shown } from '../support/recorded-examples.ts'
@@ -201,6 +203,56 @@ describe('npm run demo', () => {
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain(`${other} exists and is not a demo folder`)
     expect(existsSync(join(other, 'ledger.db'))).toBe(false)
+  })
+
+  test('the samples of every public read in the reference run as they are served', async () => {
+    const first = async (list: string, key: string) => {
+      const rows = Object.values(await read(list, anyObject)).find(Array.isArray)
+      return z.string().parse(z.array(anyObject).parse(rows)[0]?.[key])
+    }
+    /** The examples of parameters whose values differ between ledgers. */
+    const names = new Map([
+      ['rcp_(?:ab)+', await first('/api/v1/receipts', 'receipt_id')],
+      ['0x52908400098527886E0F7030069857D2E4169EE7', await first('/api/v1/workers', 'wallet')],
+      ['job_9f2c41d07a6be8053c1d2e4f', await first('/api/v1/jobs', 'id')],
+      ['acme-agents', await first('/api/v1/partners', 'handle')],
+      ['dsp_(?:ab)+', await first('/api/v1/disputes', 'dispute_id')],
+      ['/evidence/SHA256.json', await first('/api/v1/rails', 'evidence_uri')],
+    ])
+    const exported = async () => (await request('/export.json')).status
+    await expect.poll(exported, { timeout: 2 * minuteMs }).toBe(200)
+    const paths = new Set(routes.map(({ tag }) => `/docs/reference/${tag.toLowerCase()}.md`))
+    const pages = await Promise.all([...paths].map(async (path) => await fetch(`${url}${path}`)))
+    const texts = await Promise.all(pages.map(async (page) => await page.text()))
+    const samples = texts
+      .flatMap((text) => text.split(/^## /m).slice(1))
+      .filter((endpoint) => /^GET .*\n[^]*?Access: no credentials/.test(endpoint))
+      .flatMap(samplesIn)
+    const reads = routes.filter(({ access, method }) => access === 'public' && method === 'GET')
+    const place = mkdtempSync(join(folder, 'samples-'))
+    /** All samples in one program, which fails with the first of them. */
+    const programs = [
+      ['sh', (code: string) => code, 'curl() { command curl --fail "$@"; }'],
+      [
+        'ts',
+        (code: string) =>
+          `await import(${JSON.stringify(`data:text/javascript,${encodeURIComponent(code)}`)})`,
+        'console.log = (status) => { if (status !== 200) throw new Error(status) }',
+      ],
+      ['py', (code: string) => `exec(${JSON.stringify(code)}, {})`, ''],
+    ] as const
+    for (const [language, step, start] of programs) {
+      const own = samples.filter((sample) => sample.language === language)
+      expect([language, own.length]).toEqual([language, reads.length])
+      const steps = own.map(({ code }) =>
+        step(
+          [...names].reduce((text, [from, to]) => text.replaceAll(new RegExp(from, 'g'), to), code),
+        ),
+      )
+      const code = [start, ...steps].join('\n')
+      const { code: exit, err } = await runSample({ language, code }, place)
+      expect([language, exit, err]).toEqual([language, 0, ''])
+    }
   })
 
   test('npm run demo answers every operation with the fields of its example in OpenAPI', async () => {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 
 import { z } from 'zod'
 
+import { firstRows } from '../../builder/site/docs/reference.ts'
 import { routes } from '../../src/contract/routes.ts'
 import type { SentCall } from './every-operation.ts'
 
@@ -23,20 +24,11 @@ export function recordExamples(calls: readonly SentCall[], siteUrl: string): voi
     const recorded = own.map(({ status, answer }) => {
       const { schema = z.unknown(), contentType } = answers[status] ?? {}
       const described = contentType === undefined ? schema.parse(answer) : answer
-      return [status, shortened(shown(id, described))] as const
+      return [status, firstRows(z.json().parse(shown(id, described)))] as const
     })
     const body = good.body === null ? {} : { body: good.body }
     const entry = JSON.stringify({ ...body, answers: Object.fromEntries<unknown>(recorded) })
     return [`  "${id}": ${entry.replaceAll(ownLinks, 'https://demo.example')}`]
   })
   writeFileSync(file, `{\n${entries.join(',\n')}\n}\n`)
-}
-
-/** One row of each list, and the start of a long text. */
-function shortened(value: unknown): unknown {
-  if (typeof value === 'string')
-    return /^[^\n]{60,}? (?=.{40})/.exec(value)?.[0].concat('…') ?? value
-  if (Array.isArray(value)) return value.slice(0, 1).map(shortened)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner)]))
 }

@@ -17,7 +17,7 @@ export function siteOf(
   world: World,
   shareImages: readonly PublicDocument[] = [],
 ): readonly PublicDocument[] {
-  return createSite()(world, shareImages)
+  return createSite()(world, shareImages, documentsOf(world))
 }
 
 /** What the service renders on request, for the entries of all lists. */

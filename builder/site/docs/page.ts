@@ -2,24 +2,25 @@
 import { counted } from '../../../src/core/number-text.ts'
 import { html } from '../../../src/pages/html.ts'
 import type { SitePage } from '../../../src/pages/page.ts'
+import { memoizeLatest, sameItems } from '../../cache/memoize.ts'
+import type { PublicDocument } from '../../publish/document.ts'
 import type { DocsSource } from '../../world/docs.ts'
+import { memoizeByParts } from '../../world/memoize-by-parts.ts'
 import type { World } from '../../world/world.ts'
 import { pageSource } from '../page-source.ts'
 import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
 import type { BlockWorld } from './live-blocks.ts'
 import { headingsOf, withNavigation } from './navigation.ts'
-import { groupSections, referenceGroups, referencePath } from './reference.ts'
+import { findAnswer, groupSections, referenceGroups, referencePath } from './reference.ts'
+import type { Answers } from './reference.ts'
 import { docsValues } from './values.ts'
 
 export const docsPages = pageSource(
   ['docs', 'exported', 'signingKeys', 'site', 'taxonomy', 'tiers'],
   (world) => {
     const values = docsValues(world)
-    return world.docs.flatMap((source) => [
-      docsPage(source, world, values),
-      ...(source.path === referencePath ? groupPages(world) : []),
-    ])
+    return world.docs.map((source) => docsPage(source, world, values))
   },
 )
 
@@ -59,23 +60,43 @@ function docsPage(
   }
 }
 
-/** One page for each group of endpoints. */
-function groupPages(world: Pick<World, 'docs' | 'site'>): SitePage[] {
-  return referenceGroups.map((group) => {
-    const content = groupSections(group, world)
-    return {
-      path: group.path,
-      title: `${group.title} API`,
-      description: `${group.about} ${counted(group.routes.length, 'endpoint')} with parameters, samples and answers.`,
-      crumb: [
-        ['/docs', 'Docs'],
-        [referencePath, 'API reference'],
-      ],
-      nav: '/docs',
-      json: ['/openapi.json', 'OpenAPI 3.0.3'],
-      body: [{ html: withNavigation(content.html, group, [], world.docs), md: content.md }],
+/** One page for each group of endpoints, described again only if the documents that it shows have changed. */
+export function createReferencePages() {
+  const pages = referenceGroups.map((group) => {
+    const pageOf = memoizeLatest((answers: Answers) =>
+      memoizeByParts(['docs', 'site'], (world) => groupPage(group, world, answers)),
+    )
+    let last: Answers = []
+    return (world: World, documents: readonly PublicDocument[]) => {
+      last = sameItems(
+        last,
+        group.routes.map((route) => findAnswer(route, documents)),
+      )
+      return pageOf(last)(world)
     }
   })
+  return (world: World, documents: readonly PublicDocument[]) =>
+    pages.map((page) => page(world, documents))
+}
+
+function groupPage(
+  group: (typeof referenceGroups)[number],
+  world: Pick<World, 'docs' | 'site'>,
+  answers: Answers,
+): SitePage {
+  const content = groupSections(group, world, answers)
+  return {
+    path: group.path,
+    title: `${group.title} API`,
+    description: `${group.about} ${counted(group.routes.length, 'endpoint')} with parameters, samples and answers.`,
+    crumb: [
+      ['/docs', 'Docs'],
+      [referencePath, 'API reference'],
+    ],
+    nav: '/docs',
+    json: ['/openapi.json', 'OpenAPI 3.0.3'],
+    body: [{ html: withNavigation(content.html, group, [], world.docs), md: content.md }],
+  }
 }
 
 const blockMarkers = /^<!-- block: ([a-z-]+) -->$/gm

@@ -3,6 +3,7 @@ import { tags } from '../../../src/contract/openapi.ts'
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
+import { strictJsonOrNull } from '../../../src/core/strict-json.ts'
 import {
   codeBlock,
   contents,
@@ -27,6 +28,8 @@ import type { HtmlAndMarkdown, Inline } from '../../../src/pages/html-and-markdo
 import { html } from '../../../src/pages/html.ts'
 import { entries, list, member, text } from '../../archive/facts.ts'
 import { openApiOf } from '../../documents/site.ts'
+import { renderBody } from '../../publish/document.ts'
+import type { PublicDocument } from '../../publish/document.ts'
 import type { World } from '../../world/world.ts'
 import { plain, resolve, typeText } from './models.ts'
 import { requestSamples } from './samples.ts'
@@ -44,6 +47,16 @@ export const referenceGroups = Object.entries(tags).map(([title, about]) => ({
 
 export function referenceLink({ id, tag }: Pick<Route, 'id' | 'tag'>, label: Inline) {
   return link(`${referencePath}/${tag.toLowerCase()}#${id}`, label)
+}
+
+/** For each endpoint of a group, the first document of this ledger that answers it. */
+export type Answers = readonly (PublicDocument | undefined)[]
+
+export function findAnswer({ path, serving }: Route, documents: readonly PublicDocument[]) {
+  if (serving.kind !== 'document') return undefined
+  const pattern = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')
+  const isAnswer = new RegExp(`^${pattern}$`)
+  return documents.find((document) => isAnswer.test(document.path))
 }
 
 /** The verb, in the colour of reads or writes, and the path. */
@@ -84,11 +97,12 @@ export function endpointIndex(): HtmlAndMarkdown {
 export function groupSections(
   { about, routes: shown }: (typeof referenceGroups)[number],
   world: Pick<World, 'site'>,
+  answers: Answers,
 ): HtmlAndMarkdown {
   return stacked([
     htmlOnly(introduction(about).html),
     contents(shown.map(({ id, summary }) => [`#${id}`, summary])),
-    ...shown.map((route) => endpoint(route, world)),
+    ...shown.map((route, at) => endpoint(route, world, answers[at])),
   ])
 }
 
@@ -98,7 +112,11 @@ const access: Readonly<Record<Route['access'], Inline>> = {
   partner: inline`${link('/docs/signing#partner', 'partner credentials')}`,
 }
 
-function endpoint(route: Route, world: Pick<World, 'site'>): HtmlAndMarkdown {
+function endpoint(
+  route: Route,
+  world: Pick<World, 'site'>,
+  document: PublicDocument | undefined,
+): HtmlAndMarkdown {
   const spec: JsonValue = openApiOf(world)
   const operation = member(member(member(spec, 'paths'), route.path), route.method.toLowerCase())
   const about = stacked([
@@ -118,13 +136,14 @@ function endpoint(route: Route, world: Pick<World, 'site'>): HtmlAndMarkdown {
     bodyFields(spec, operation),
     statusCodes(spec, operation),
   ])
+  const { path } = document ?? route
+  const recorded = entries(member(operation, 'responses')).find(([status]) =>
+    status.startsWith('2'),
+  )
   const samples = stacked([
-    codeTabs(`sample-${route.id}`, requestSamples(route, world.site.url)),
-    example('body.json', member(operation, 'requestBody')),
-    ...entries(member(operation, 'responses'))
-      .filter(([status]) => status.startsWith('2'))
-      .slice(0, 1)
-      .map(([status, answer]) => example(status, answer)),
+    codeTabs(`sample-${route.id}`, requestSamples({ ...route, path }, world.site.url)),
+    recordedExample('body.json', member(operation, 'requestBody')),
+    answerOf(document) ?? recordedExample(recorded?.[0] ?? '', recorded?.[1]),
     route.method === 'GET'
       ? para(link(`/docs/try#${route.id}`, 'Try it: get a real answer'))
       : null,
@@ -232,11 +251,36 @@ function jsonOf(answer: JsonValue | undefined): JsonValue | undefined {
   return member(member(answer, 'content'), 'application/json')
 }
 
-function example(title: string, answer: JsonValue | undefined): HtmlAndMarkdown | null {
+function recordedExample(title: string, answer: JsonValue | undefined): HtmlAndMarkdown | null {
   const shown = member(jsonOf(answer), 'example')
-  if (shown === undefined) return null
+  return shown === undefined
+    ? null
+    : example(title, 'from a demonstration ledger with invented data', shown)
+}
+
+/** Longer answers are not shown, such as the description of the API. */
+const maxAnswerLength = 20_000
+
+/** The first rows of a document of this ledger. */
+function answerOf(document: PublicDocument | undefined): HtmlAndMarkdown | null {
+  if (document?.contentType !== 'application/json') return null
+  const shown = firstRows(strictJsonOrNull(renderBody(document, '…')))
+  if (JSON.stringify(shown).length > maxAnswerLength) return null
+  return example('200', `from ${document.path} of this ledger`, shown)
+}
+
+/** One row of each list, and the start of a long text. */
+export function firstRows(value: JsonValue): JsonValue {
+  if (typeof value === 'string')
+    return /^[^\n]{60,}? (?=.{40})/.exec(value)?.[0].concat('…') ?? value
+  if (Array.isArray(value)) return value.slice(0, 1).map(firstRows)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, firstRows(inner)]))
+}
+
+function example(title: string, origin: string, shown: JsonValue): HtmlAndMarkdown {
   const source = JSON.stringify(shown, null, 2)
-  const about = 'from a demonstration ledger with invented data; lists and long texts are cut'
+  const about = `${origin}; lists and long texts are cut`
   return {
     html: html`<div class="code">
       <div class="hd"><b>${title}</b> <span class="soft">${about}</span></div>

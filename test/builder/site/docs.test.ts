@@ -84,3 +84,18 @@ test('the samples of each endpoint are in three languages, with the example of t
   expect(jobs.match(/^```\w+$/gm)).toEqual(['```sh', '```ts', '```py', '```json', '```json'])
   expect(jobs).toContain('-d @body.json')
 })
+
+test('the reference shows the first rows of documents of this ledger, and says which answers are recorded', () => {
+  const page = textAt('/docs/reference/rails.md', documents)
+  const endpoint = (path: string) =>
+    page.slice(page.indexOf(`## GET \`${path}\`\n`)).split('\n## ')[0] ?? ''
+  const rail = endpoint('/api/v1/rails/{name}')
+  expect(rail).toContain('curl -sS https://ledger.test/api/v1/rails/alpha\n')
+  expect(rail).toContain('200, from /api/v1/rails/alpha of this ledger; lists and long texts')
+  expect(rail).toContain('"rail": "alpha"')
+  const list = endpoint('/api/v1/rails')
+  expect(list).toContain('from /api/v1/rails of this ledger')
+  expect(list.match(/"rail": /g)).toHaveLength(1)
+  const income = endpoint('/api/v1/arbitrage')
+  expect(income).toContain('200, from a demonstration ledger with invented data; lists')
+})

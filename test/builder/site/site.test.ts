@@ -336,9 +336,12 @@ test('a changed note renders and writes only the pages of its rail', async () =>
   const memory = emptyMemory()
   const first = await place.publish([...siteOf(world)], { memory })
   expect(first.changed.length).toBeGreaterThan(100)
-  const [rail] = world.rails
-  if (rail === undefined) throw new Error('the world has no rail')
-  const rails = withFirst(world.rails, { authored: { ...rail.authored, notes: 'A new note.' } })
+  // The reference shows the first rail as an example.
+  const rails = world.rails.map((record) => {
+    const { authored } = record
+    if (authored.rail !== 'beta') return record
+    return { ...record, authored: { ...authored, notes: 'A new note.' } }
+  })
   const rendered = new Set<string>()
   const next = [...siteOf({ ...world, rails })].map((document): PublicDocument => {
     const { body, path } = document
@@ -350,7 +353,7 @@ test('a changed note renders and writes only the pages of its rail', async () =>
     return { ...document, body: { revision: body.revision, make } }
   })
   const second = await place.publish(next, { memory })
-  const dependent = ['/rails/alpha', '/rails/alpha.md']
+  const dependent = ['/rails/beta', '/rails/beta.md']
   expect(second.changed).toEqual(dependent)
   expect(rendered).toEqual(new Set(dependent))
 })
