@@ -42,7 +42,13 @@ export function isAnyRailKnown({ rails, nowMs }: Pick<World, 'nowMs' | 'rails'>)
 /** The published rail. An unknown figure is 0 and named in `unknown_figures`. */
 export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollEveryMs'>): Rail {
   const { state, authored } = record
-  const { apply: _form, audit: audited, notes: authoredNotes, ...facts } = authored
+  const {
+    apply: _form,
+    apply_manual_reason: _reason,
+    audit: audited,
+    notes: authoredNotes,
+    ...facts
+  } = authored
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
   const published = recordOf(figureNames, (name) => publicFigure(figures, name) ?? 0)

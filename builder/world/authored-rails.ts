@@ -64,6 +64,8 @@ const railShape = z.strictObject({
   sample_apply_url: httpsUrl.optional(),
   reference_url: pageUrl,
   apply: applyBlock.optional(),
+  /** What its API requires, if it takes applications only from accounts or wallets of workers. */
+  apply_manual_reason: text(500).optional(),
   methodology: text(7000).min(methodologyMinLength),
   status_basis: z.enum(['payments', 'activity']),
   audit,

@@ -99,10 +99,13 @@ interface End extends Pick<ApplicationRecord, 'fault'> {
   readonly status: number | null
 }
 
-function manualReason({ entry_requirements: required }: ReferenceRail): string {
-  const joining = required ? ` To join: ${required.join('; ')}.` : ''
-  return `We know no address at which this rail takes applications without an account of its own.${joining}`
+function manualReason(rail: ReferenceRail): string {
+  const { apply_manual_reason: reason = noAddress, entry_requirements: required } = rail
+  return `${reason}${required ? ` To join: ${required.join('; ')}.` : ''}`
 }
+
+const noAddress =
+  'We know no address at which this rail takes applications without an account of its own.'
 
 const manual: End = { outcome: 'manual', status: null, fault: null }
 const interrupted: End = { outcome: 'unknown', status: null, fault: null }

@@ -20,6 +20,7 @@ const rail = z.object({
   reference_url: z.string(),
   entry_requirements: z.array(z.string()).nullish(),
   apply: applyBlock.optional(),
+  apply_manual_reason: z.string().optional(),
 })
 export type ReferenceRail = z.infer<typeof rail>
 const skillsFile = z.object({ skills: z.array(skill) })

@@ -90,6 +90,19 @@ describe('an application', () => {
     expect([...authored.rails.values()].filter((rail) => rail.apply !== undefined)).toEqual([])
   })
 
+  test.each([
+    ['superteam_earn', 'with the API key that an agent receives'],
+    ['near', 'with the API key of a registered agent'],
+    ['toku', 'with the API key of a registered agent'],
+    ['opire', 'a pull request on GitHub'],
+    ['agent_bounties', 'that the wallet of the worker has signed'],
+  ])('a manual application to %s says what its API requires', async (rail, reason) => {
+    const { body } = await apply({ ...olas, rail })
+    expect(body).toMatchObject({ mode: 'manual', outcome: 'manual' })
+    expect(body['manual_reason']).toContain(reason)
+    expect(body['manual_reason']).toContain(' To join: ')
+  })
+
   test('forwards an application once in the format of the rail, message unchanged, and records the attempt', async () => {
     receiver.reply(statusReply(202))
     const message = '{worker_wallet}", "admin": "true'
