@@ -11,7 +11,7 @@ import { deleteRecords, updateRecord } from '../../src/db/records.ts'
 import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
 import type { TransactionFacts } from './receipt-facts.ts'
-import { verdictOf } from './receipt-verdict.ts'
+import { amountOf, verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'
 
 /** Numbers of receipts by the result of a run. `waiting`: the transaction is in an unsafe block, in no block, or unknown. */
@@ -76,7 +76,12 @@ export async function applyFacts(
     }
     if ('transfer' in verdict) usedLogIndexes.add(verdict.transfer.logIndex)
     await saveCheck(tx, receipt, checkOf(receipt, verdict, now, isMoved))
-    await applyVerdict(tx, receipt, verdict, isMoved && isShown(receipt), deps)
+    const amountMicroUsdc = amountOf(receipt, verdict)
+    if (amountMicroUsdc !== receipt.amountMicroUsdc) {
+      await updateRecord(tx, 'receipts', { id: receipt.id }, { amountMicroUsdc })
+    }
+    const measured = { ...receipt, amountMicroUsdc }
+    await applyVerdict(tx, measured, verdict, isMoved && isShown(receipt), deps)
   }
 }
 

@@ -1,5 +1,7 @@
 import { chains } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
+import { microFromBaseUnits } from '../../src/core/money.ts'
+import { hasAmountOfChain } from '../../src/core/onchain.ts'
 import type { Finality } from '../../src/core/onchain.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import type { CheckedReceipt } from '../../src/db/receipts/checks.ts'
@@ -18,7 +20,12 @@ export type Verdict =
   | {
       readonly verdict: Finality
       readonly block: SeenBlock
-      readonly transfer: { readonly logIndex: number; readonly payer: string }
+      /** `value`: in units of the token, if the block was read now. */
+      readonly transfer: {
+        readonly logIndex: number
+        readonly payer: string
+        readonly value?: bigint
+      }
     }
   | {
       readonly verdict: 'reverted' | 'mismatch'
@@ -80,8 +87,8 @@ function minedVerdict(
   }
   const chosen = chooseTransfer(receipt, transfers, usedLogIndexes)
   if (typeof chosen === 'string') return mismatch(chosen)
-  const { logIndex, from } = chosen
-  return { verdict: block.finality, block, transfer: { logIndex, payer: from } }
+  const { logIndex, from, value } = chosen
+  return { verdict: block.finality, block, transfer: { logIndex, payer: from, value } }
 }
 
 /** Returns the smallest sufficient transfer, else the first condition that no transfer meets. */
@@ -117,11 +124,22 @@ function chooseTransfer(
   return best ?? 'The transaction moves nothing'
 }
 
-function unitsOf({ chain, assetSymbol, amountMicroUsdc }: CheckedReceipt): bigint | null {
+function unitsOf({ chain, assetSymbol, amountMicroUsdc, kind }: CheckedReceipt): bigint | null {
   if (assetSymbol !== 'USDC' || !isEvmChain(chain)) return null
+  if (hasAmountOfChain(kind)) return 0n
   return (BigInt(amountMicroUsdc) * 10n ** BigInt(chains[chain].usdc.decimals)) / 1_000_000n
 }
 
 export function isEvmChain(chain: string): chain is EvmChainName {
   return Object.hasOwn(chains, chain) && chain !== 'solana'
+}
+
+/** What the transfer moved, for a receipt whose amount the chain says; else the stated amount. */
+export function amountOf(
+  { kind, chain, amountMicroUsdc }: CheckedReceipt,
+  verdict: Verdict,
+): number {
+  const value = 'transfer' in verdict ? verdict.transfer.value : undefined
+  if (value === undefined || !hasAmountOfChain(kind) || !isEvmChain(chain)) return amountMicroUsdc
+  return microFromBaseUnits(value, chains[chain].usdc.decimals) ?? amountMicroUsdc
 }

@@ -2,6 +2,7 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
+import { knownAmount } from '../../src/pages/evidence.ts'
 import { disputePath, jobPath, pactPath, railPath, receiptPath } from '../../src/pages/paths.ts'
 import { byDate } from '../desk/ranking.ts'
 import type { PublicDocument } from '../publish/document.ts'
@@ -162,7 +163,8 @@ function receiptFeed({ community }: Pick<World, 'community'>): Feed {
     title: 'receipts',
     page: '/receipts',
     items: community.receipts.map(({ receipt_id: id, amount_usdc: amount, rail, ...receipt }) => {
-      const title = `Receipt of ${amount} USDC on ${rail}, ${receipt.verification}`
+      const sum = knownAmount({ amount_usdc: amount, ...receipt }) ?? 'unknown'
+      const title = `Receipt of ${sum} USDC on ${rail}, ${receipt.verification}`
       const text = receipt.summary ?? `Paid to ${receipt.to_wallet}`
       return { id: `receipt:${id}`, path: receiptPath(id), title, text, at: receipt.accepted_at }
     }),

@@ -65,18 +65,19 @@ export async function draftReceipt(
     evidenceUrl: body.evidence_url ?? null,
     submitter: submitter.id,
     acceptedAt: isoTime(nowMs),
+    authority: null,
     ...issuer,
     ...verificationOf(issuer.kind, txHash),
   }
 }
 
-function requireTxHash(chain: string | null, txHash: string | null): void {
+export function requireTxHash(chain: string | null, txHash: string | null): void {
   if (txHash === null) return
   const problem = txHashProblem(chain ?? 'off-chain', txHash)
   if (problem !== null) throw invalidField('tx_hash', problem)
 }
 
-function requirePast(text: string, nowMs: number): string {
+export function requirePast(text: string, nowMs: number): string {
   const timeMs = parseTime(text)
   if (timeMs === null) throw invalidField('occurred_at', 'must be an RFC 3339 time')
   if (timeMs > nowMs + CLOCK_SKEW_MS) {
@@ -163,8 +164,8 @@ async function requireSigned(
 }
 
 /** Depends on the signature alone; the chain is checked later. */
-function verificationOf(
-  kind: 'platform' | 'signed',
+export function verificationOf(
+  kind: NewReceipt['kind'],
   txHash: string | null,
 ): {
   readonly verification: Verification
@@ -176,7 +177,7 @@ function verificationOf(
   return txHash === null
     ? {
         verification: 'unverified',
-        verificationReason: 'Signed by the worker alone, without evidence of the payment',
+        verificationReason: `Signed by the ${kind === 'x402' ? 'seller' : 'worker'} alone, without evidence of the payment`,
         onchain,
       }
     : {

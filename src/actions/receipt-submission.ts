@@ -1,5 +1,5 @@
 import { messages } from '../auth/messages.ts'
-import type { ReceiptBody } from '../contract/schemas/receipt.ts'
+import type { ChainReceiptBody, ReceiptBody } from '../contract/schemas/receipt.ts'
 import { keptRows, writeQuotas } from '../core/limits.ts'
 import { contentOfReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
@@ -11,6 +11,7 @@ import type { OutcomeOf } from './idempotency.ts'
 import { acceptOne } from './receipt-acceptance.ts'
 import type { AcceptedOutcome, Submission } from './receipt-acceptance.ts'
 import { draftReceipt } from './receipt-draft.ts'
+import { draftFromChain } from './receipt-from-chain.ts'
 import { promiseOf, receiptLogOf } from './receipt-log.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
@@ -20,21 +21,24 @@ import { enforceRowQuota } from './write-quotas.ts'
 /** Returns 201, or 200 for stored content. */
 export async function submitReceipt(
   deps: ActionDeps,
-  write: IncomingWrite<ReceiptBody>,
+  write: IncomingWrite<ReceiptBody | ChainReceiptBody>,
 ): Promise<OutcomeOf<'submitReceipt'>> {
   const { json, body, request } = write
   const { nowMs } = request
   // Runs before verification, so that a wallet over its limit causes no work.
   await write.admission.precheck(requireWallet(body.wallet, 'wallet'))
   // Verified concurrently; if both fail, the error names the wallet's signature.
+  const proven = verifySignedBody(deps, write, { json, ...body, message: messages.receipt })
   const [proving, drafting] = await Promise.allSettled([
-    verifySignedBody(deps, write, { json, ...body, message: messages.receipt }),
-    draftReceipt(deps, { body, json, nowMs }),
+    proven,
+    'amount_usdc' in body
+      ? draftReceipt(deps, { body, json, nowMs })
+      : proven.then(() => draftFromChain(deps, { ...write, body })),
   ])
   const proof = valueOf(proving)
   const draft = valueOf(drafting)
   const submission = { request, proof, draft }
-  // A group does not enforce the quotas of self-signed receipts.
+  // A group does not enforce the quotas of receipts without a platform.
   const accepted =
     (draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null) ??
     (await acceptSingleReceipt(deps, submission))
@@ -75,11 +79,11 @@ export async function acceptSingleReceipt(
   const free = { ...request, chargeStorage: () => undefined }
   const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.site.url, async () => {
-      if (draft.kind !== 'signed') return
+      if (draft.kind === 'platform') return
       const earlier = unverifiedReceipts(tx, draft.toWallet)
       await enforceRowQuota(writeQuotas.unverifiedReceipts, request.nowMs, earlier, 'accepted_at')
     })
   const rows = keptRows.receipt + (draft.txHash === null ? 0 : keptRows.transaction)
-  const terms = { ...(draft.kind === 'signed' ? request : free), rows, locks: [draft.toWallet] }
+  const terms = { ...(draft.kind === 'platform' ? free : request), rows, locks: [draft.toWallet] }
   return await commitOnce(deps, terms, [proof], accept)
 }

@@ -2,6 +2,7 @@ import { receiptOfSubmission } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
+import type { receiptKinds } from '../core/onchain.ts'
 import { walletOrNull, walletPublicKey } from '../core/wallet.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
@@ -12,7 +13,7 @@ export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
 export interface ReceiptVerification {
   readonly receiptId: string
-  readonly kind: 'platform' | 'signed' | 'unsigned'
+  readonly kind: (typeof receiptKinds)[number] | 'unsigned'
   /** What the signature covers, as the ledger publishes it. */
   readonly content: JsonObject
   readonly checks: readonly Check[]
@@ -31,6 +32,12 @@ export function verifyReceipt(
     checks.push(check('receipt id', id === expectedId, `the content hashes to ${id}`))
   }
   const kind = kindOf(receipt)
+  if (kind === 'x402' || kind === 'erc8004') {
+    const detail =
+      kind === 'x402' ? 'not checked here: the ledger checked it' : 'it has none: see the chain'
+    checks.push({ what: 'signature of the seller', good: true, label: 'open', detail })
+    return { receiptId: id, kind, content: receipt, checks }
+  }
   if (kind === 'unsigned') {
     const detail = 'neither worker_signature nor platform_signature is present'
     checks.push({ what: 'signature', good: false, detail })
@@ -63,6 +70,8 @@ export function verifyReceipt(
 
 function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {
   if (receipt['platform_signature'] !== undefined) return 'platform'
+  if (receipt['offer_receipt'] !== undefined) return 'x402'
+  if (receipt['proof_of_payment'] !== undefined) return 'erc8004'
   return receipt['worker_signature'] === undefined ? 'unsigned' : 'signed'
 }
 

@@ -33,6 +33,14 @@ export const chains = {
   solana: chain.parse(solana),
 }
 
+/** Of a CAIP-2 network, or of its name in x402 version 1. Null for chains without receipts. */
+export function chainOfNetwork(network: string): EvmChainName | null {
+  const named = names.find(
+    (name) => name === network || `eip155:${chains[name].chainId}` === network,
+  )
+  return named ?? null
+}
+
 /** The setting with the address of the operator's node. */
 export function rpcSettingOf<Name extends ChainName>(name: Name) {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type says the same

@@ -42,11 +42,11 @@ export async function nthLastWrite(
   return row === undefined || row.created_at <= after ? null : row.created_at
 }
 
-/** Receipts that only their worker has signed and no chain has confirmed. */
+/** Receipts that no platform has issued and no chain has confirmed. */
 export function unverifiedReceipts(db: Db, worker: string) {
   return db
     .selectFrom('receipts')
-    .where(sql<boolean>`kind = 'signed' and verification <> 'verified'`)
+    .where(sql<boolean>`kind <> 'platform' and verification <> 'verified'`)
     .where('to_wallet', '=', worker)
 }
 

@@ -6,7 +6,14 @@ import { inline } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
 
-export type Evidence = 'on chain' | 'attested' | 'agreed' | 'claimed' | 'reversed' | 'rejected'
+export type Evidence =
+  | 'on chain'
+  | 'attested'
+  | 'agreed'
+  | 'signed by the seller'
+  | 'claimed'
+  | 'reversed'
+  | 'rejected'
 
 export function evidenceOf(
   receipt: Pick<Receipt, 'kind' | 'onchain_verified' | 'platform' | 'verification'>,
@@ -15,7 +22,8 @@ export function evidenceOf(
   if (verification === 'rejected') return 'rejected'
   if (isOnChain) return 'on chain'
   if (platform === jobExchange.platform) return 'agreed'
-  if (kind === 'signed') return 'claimed'
+  if (kind === 'x402') return 'signed by the seller'
+  if (kind !== 'platform') return 'claimed'
   // Receipts of platforms wait for the chain only after a reversal.
   return verification === 'verified' ? 'attested' : 'reversed'
 }
@@ -47,10 +55,20 @@ export function evidenceMark(receipt: Receipt): HtmlAndMarkdown {
   return note === null ? word : inline`${word} ${sub(note)}`
 }
 
+/** Null until the chain says it. */
+export function knownAmount({
+  amount_usdc: sum,
+  unknown_figures: unknown,
+}: Pick<Receipt, 'amount_usdc' | 'unknown_figures'>) {
+  return unknown === undefined ? sum : null
+}
+
 /** The amount in the ink of its evidence. */
 export function amountInk(
   receipt: Receipt,
-  text = `${shortAmount(receipt.amount_usdc)} USDC`,
+  text = knownAmount(receipt) === null
+    ? 'unknown amount'
+    : `${shortAmount(receipt.amount_usdc)} USDC`,
 ): HtmlAndMarkdown {
   return { html: html`<span class="ink" data-is="${evidenceOf(receipt)}">${text}</span>`, md: text }
 }
@@ -59,6 +77,7 @@ const meanings = [
   ['on chain', 'anyone can find the transfer. Only these are called paid'],
   ['attested', 'the word of a registered platform, which signed it'],
   ['agreed', 'work accepted on the job exchange, which moves no money'],
+  ['signed by the seller', 'the word of the seller alone'],
   ['claimed', 'the word of the worker alone'],
   ['reversed', 'its transaction is no longer confirmed'],
   ['rejected', 'the chain contradicts it'],

@@ -17,7 +17,7 @@ import {
   verifyReceiptBox,
 } from './blocks.ts'
 import { disputeSection } from './dispute.ts'
-import { amountInk, chainNote, evidenceMark, evidenceOf } from './evidence.ts'
+import { amountInk, chainNote, evidenceMark, evidenceOf, knownAmount } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
 import { amount, amountText, day, hash, pill, sub, time, usdc } from './figures.ts'
 import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
@@ -101,10 +101,11 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
   const issuer = issuerOf(receipt, options)
   const rail = railTitle(receipt.rail, names)
   const note = chainNote(receipt)
+  const sum = knownAmount(receipt) === null ? 'Unknown amount' : usdc(receipt.amount_usdc).md
   return {
     path: receiptPath(id),
-    title: `${usdc(receipt.amount_usdc).md} on ${rail}`,
-    description: `${usdc(receipt.amount_usdc).md} on ${rail}, ${day(receipt.occurred_at).md}: ${evidence}.`,
+    title: `${sum} on ${rail}`,
+    description: `${sum} on ${rail}, ${day(receipt.occurred_at).md}: ${evidence}.`,
     ...entryOf('/receipts', 'Receipts', rail),
     body: [
       standing([
@@ -182,7 +183,8 @@ function issuerOf(
   { kind, platform }: Receipt,
   { platformName }: Pick<ReceiptPageOptions, 'platformName'>,
 ): HtmlAndMarkdown {
-  if (kind === 'signed') return inline`the worker`
+  if (kind === 'x402') return inline`the seller`
+  if (kind !== 'platform') return inline`the worker`
   if (platform === jobExchange.platform) return inline`the job exchange`
   return inline`the platform ${untrustedText(platformName ?? platform ?? 'unknown')}`
 }
@@ -201,6 +203,7 @@ function verdictOf(receipt: Receipt, issuer: HtmlAndMarkdown): Inline {
     attested: inline`This is the word of ${issuer}, which signed it.${isNamed ? unconfirmed : ' It names no transaction, so nobody can check that money moved.'}`,
     agreed:
       'The work was accepted on the job exchange for this price. Nothing shows that money moved.',
+    'signed by the seller': inline`This is the word of the seller alone.${isNamed ? unconfirmed : ' It names no transaction, so nobody can check that money moved.'}`,
     claimed: inline`Only the worker says so.${isNamed ? unconfirmed : ' No transaction is named, so nobody can check that money moved.'}`,
     reversed: inline`Signed by ${issuer}, but its transaction is no longer confirmed. What it had earned was taken back.`,
     rejected: 'The chain contradicts this receipt, so it counts for nothing.',
@@ -215,7 +218,7 @@ function paymentSlip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAn
     { title: payer, value: from === undefined ? 'not stated' : walletText(from, names) },
     {
       title: 'Amount',
-      value: amountInk(receipt, amountText(sum)),
+      value: amountInk(receipt, knownAmount(receipt) === null ? 'unknown' : amountText(sum)),
       note: inline`USDC${chain === undefined ? null : inline` on ${untrustedText(chain)}`}`,
     },
     {
@@ -226,7 +229,23 @@ function paymentSlip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAn
   ])
 }
 
-function signatureStep({ kind, platform }: Receipt, issuer: HtmlAndMarkdown): ProofStep {
+function signatureStep(receipt: Receipt, issuer: HtmlAndMarkdown): ProofStep {
+  const { kind, platform, authority } = receipt
+  if (kind === 'x402') {
+    return {
+      state: 'yes',
+      title: 'Signed by the seller',
+      result: 'x402',
+      text:
+        authority === 'pay_to'
+          ? 'With the key of the wallet that receives the money.'
+          : inline`With ${untrustedText(authority ?? 'an unknown key')}, which the seller’s site listed when the receipt was accepted.`,
+    }
+  }
+  if (kind === 'erc8004') {
+    const text = 'It names a payment, as feedback of ERC-8004 does. Only the chain can show it.'
+    return { state: 'open', title: 'Signed by nobody', result: 'ERC-8004', text }
+  }
   const isPlatform = kind === 'platform'
   return {
     state: 'yes',

@@ -25,6 +25,7 @@ import {
 } from '../support/receipts.ts'
 import { proxyDuringTest, rpcError } from '../support/rpc-proxy.ts'
 import type { ProxyRules } from '../support/rpc-proxy.ts'
+import { seller, sellerSigned } from '../support/seller.ts'
 import { siteOf, textAt } from '../support/site.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
@@ -223,6 +224,86 @@ describe('a payment before finality', () => {
     await runOf()
     expect(await detailOf(id)).toMatchObject({ rep_delta: 0.3 })
     await expectEntries('receipt_verified 0.3', 'receipt_verified 0.15')
+  })
+})
+
+describe('a receipt whose amount the chain says', () => {
+  const network = 'eip155:42161'
+  const resourceUrl = 'https://shop.example.com/widget'
+  const sendBySeller = async (transaction: string, amount = '') => {
+    const issuedAt = paidMs / 1000
+    const facts = { version: 1, network, resourceUrl, payer: payer.address, issuedAt, transaction }
+    const receipt = await sellerSigned('Receipt', facts)
+    const terms = { version: 1, network, resourceUrl, scheme: 'exact', asset: chain.usdc }
+    const offer = await sellerSigned('Offer', { ...terms, payTo: seller.address, amount })
+    const artifacts = amount === '' ? { receipt } : { receipt, offer }
+    return await post({ rail: 'x402', offer_receipt: artifacts }, seller)
+  }
+  const sendProof = async (txHash: string) => {
+    const parties = { fromAddress: payer.address, toAddress: seller.address }
+    const proof = { ...parties, chainId: '42161', txHash }
+    const occurredAt = isoTime(paidMs)
+    return await post({ rail: 'x402', proof_of_payment: proof, occurred_at: occurredAt }, seller)
+  }
+  const toSeller = { to_wallet: seller.address }
+  const kinds: Readonly<Record<string, (txHash: string) => Promise<string>>> = {
+    seller: sendBySeller,
+    proof: sendProof,
+    worker: (tx) => post(workerSigned(facts(tx, toSeller), workerKey), seller),
+    platform: (tx) => sendIssued(tx, toSeller),
+  }
+
+  test.each([
+    ['signed by a seller', sendBySeller],
+    ['signed by a seller with an offer of less', (tx: string) => sendBySeller(tx, '9000000')],
+    ['signed by a seller with an offer of more', (tx: string) => sendBySeller(tx, '11000000')],
+    ['that names a proof of payment', sendProof],
+  ])('a receipt %s has the amount of the transfer, and earns once it is final', async (_, of) => {
+    const id = await of(await chain.pay(paidMs, payment({ to: seller.address })))
+    await expectReceipt(id, 'pending', 0)
+    await runOf()
+    await expectReceipt(id, 'pending', 0, { amount_usdc: 10, onchain: { verdict: 'soft' } })
+    await chain.mine(15)
+    await runOf()
+    await expectReceipt(id, 'verified', 0.3, { amount_usdc: 10, onchain_verified: true })
+    expect((await detailOf(id)).unknown_figures).toBeUndefined()
+    expect(
+      await topStandings(service.actions.database.reader, 5, service.clock.now()),
+    ).toMatchObject([{ wallet: seller.id, receipts: 1, lifetimeMicroUsdc: 10_000_000 }])
+  })
+
+  test.each([
+    ['pays another wallet', { to: bob.address }],
+    ['is paid by another wallet', { to: seller.address, from: bob.address }],
+    ['moves another token', { to: seller.address, token: fakeToken }],
+  ])('a receipt of a seller is rejected if its transaction %s', async (_, changes) => {
+    const id = await sendBySeller(await chain.pay(paidMs, payment(changes)), '10000000')
+    await chain.mine(15)
+    await runOf()
+    await expectReceipt(id, 'rejected', 0)
+  })
+
+  test.each([
+    ['seller', 'proof', 'worker'],
+    ['proof', 'worker', 'seller'],
+    ['worker', 'seller', 'proof'],
+    ['platform', 'seller', 'proof'],
+  ])('one transfer counts once: by %s, then not by %s and %s', async (...order) => {
+    const hash = await chain.pay(paidMs, payment({ to: seller.address }))
+    const ids = []
+    for (const kind of order) ids.push((await kinds[kind]?.(hash)) ?? '')
+    await chain.mine(15)
+    await runOf()
+    const found = await Promise.all(ids.map(detailOf))
+    expect(found.map(({ verification }) => verification)).toEqual([
+      'verified',
+      'rejected',
+      'rejected',
+    ])
+    expect(found.map(({ rep_delta: points }) => points)).toEqual([0.3, 0, 0])
+    expect(
+      await topStandings(service.actions.database.reader, 5, service.clock.now()),
+    ).toMatchObject([{ receipts: 1, lifetimeMicroUsdc: 10_000_000 }])
   })
 })
 

@@ -10,7 +10,7 @@ import { draftReceipt } from '../../src/actions/receipt-draft.ts'
 import { acceptSingleReceipt } from '../../src/actions/receipt-submission.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { receiptBody } from '../../src/contract/schemas/receipt.ts'
+import { platformReceiptBody } from '../../src/contract/schemas/receipt.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
@@ -83,7 +83,11 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     expiresAtMs: (one.message === null ? nowMs : service.clock.now()) + 10 * minuteMs,
     timely: true,
   }
-  const draft = await draftReceipt(service.actions, { body: receiptBody.parse(json), json, nowMs })
+  const draft = await draftReceipt(service.actions, {
+    body: platformReceiptBody.parse(json),
+    json,
+    nowMs,
+  })
   const request = {
     requestSha256: sha256Hex(`request ${one.request ?? `unique ${at}`}`),
     nowMs,

@@ -51,6 +51,11 @@ test.each([
     },
   ],
   ['claimed', { verification: 'pending', onchain_verified: false }],
+  ['claimed', { kind: 'erc8004', verification: 'pending', onchain_verified: false }],
+  [
+    'signed by the seller',
+    { kind: 'x402', authority: 'pay_to', verification: 'pending', onchain_verified: false },
+  ],
   ['reversed', { ...platform, verification: 'pending', onchain_verified: false }],
   ['rejected', { verification: 'rejected', onchain_verified: false }],
 ] as const)(
@@ -65,6 +70,20 @@ test.each([
     expect(md.includes('The money moved')).toBe(evidence === 'on chain')
   },
 )
+
+test('a receipt of a seller without offer has an unknown amount until the chain says it', () => {
+  const unknown = { kind: 'x402', onchain_verified: false, verification: 'pending' } as const
+  const page = pageOf({
+    ...unknown,
+    amount_usdc: 0,
+    unknown_figures: ['amount_usdc'],
+    authority: 'did:web:shop.example#key-1',
+  })
+  expect(page.title).toBe('Unknown amount on Alpha Market')
+  const { md } = contentOf(page)
+  expect(md).not.toMatch(/\b0 USDC/)
+  expect(md).toContain('With did:web:shop.example#key-1, which the seller’s site listed')
+})
 
 test('the page of a receipt links its rail by name, its registered payer and the job of the exchange', () => {
   const { md } = contentOf(pageOf({ kind: 'platform', platform: 'job-exchange', job_id: job }))

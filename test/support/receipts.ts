@@ -105,6 +105,7 @@ export function receiptRow(
     evidenceUrl: null,
     platform: 'example_board',
     publicKey: null,
+    authority: null,
     submitter: 'x',
     content: toJsonText(content),
     verification: 'verified',

@@ -66,7 +66,7 @@ export const receiptRoutes = {
   submitReceipt: handler('POST', 'signed', {
     path: `${apiPrefix}/receipts`,
     summary: 'Submit a receipt',
-    description: `The receipt is the body without \`wallet\`, \`timestamp\` and \`signature\`. Its ed25519 signature (\`platform_signature\` or \`worker_signature\`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to \`""\`. Its id is \`rcp_\` and the SHA-256 of the canonical JSON of the receipt with signature fields set to \`""\`: resubmitting a receipt creates no duplicate and returns 200. The submitting wallet signs \`${signedMessages.receipt}\`. At most 200 self-signed receipts per worker are accepted in 24 hours.`,
+    description: `The receipt is the body without \`wallet\`, \`timestamp\` and \`signature\`. Its ed25519 signature (\`platform_signature\` or \`worker_signature\`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to \`""\`. Its id is \`rcp_\` and the SHA-256 of the canonical JSON of the receipt with signature fields set to \`""\`: resubmitting a receipt creates no duplicate and returns 200. The submitting wallet signs \`${signedMessages.receipt}\`. Instead of a signature and an amount, the body may contain \`offer_receipt\` or \`proof_of_payment\`: see /docs/receipts. At most 200 receipts per worker that no platform issued and no chain has confirmed are accepted in 24 hours.`,
     signs: signedMessages.receipt,
     body: receiptBody,
     answers: {

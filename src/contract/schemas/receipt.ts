@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { checkVerdicts } from '../../core/onchain.ts'
+import { checkVerdicts, receiptKinds } from '../../core/onchain.ts'
 import {
   count,
   bodyModel,
@@ -38,8 +38,33 @@ const onchainCheck = model('OnchainCheck', {
   since: time.describe('Start of this state.'),
 })
 
+/** What a seller signs by the x402 extension `offer-receipt`. */
+const sellerArtifact = bodyModel('SellerArtifact', {
+  format: z.enum(['eip712', 'jws']),
+  payload: z
+    .record(z.string().max(64), z.union([text(2048), z.number()]))
+    .exactOptional()
+    .describe('What `eip712` signs; absent for `jws`, which contains it.'),
+  signature: text(4096).describe('`0x` and 130 lower-case hex digits, or a compact JWS.'),
+  acceptIndex: z.int().min(0).exactOptional(),
+})
+export type SellerArtifact = z.infer<typeof sellerArtifact>
+
+const offerReceipt = bodyModel('OfferReceipt', {
+  receipt: sellerArtifact,
+  offer: sellerArtifact.exactOptional(),
+})
+
+/** As in the feedback file of ERC-8004. */
+const paymentProof = bodyModel('PaymentProof', {
+  fromAddress: walletInput,
+  toAddress: walletInput.describe('The worker.'),
+  chainId: z.union([z.int().min(1), z.string().regex(/^[1-9]\d{0,15}$/, 'must be a chain id')]),
+  txHash: text(90),
+})
+
 const receiptContent = z
-  .record(z.string(), z.union([z.string(), z.number()]))
+  .record(z.string(), z.union([z.string(), z.number(), offerReceipt, paymentProof]))
   .describe(
     'What the issuer signed: the receipt. If the signature covers the whole submission, also `wallet`, `timestamp` and an empty `signature`, which the id does not cover.',
   )
@@ -52,13 +77,15 @@ export const receipt = model('Receipt', {
   from_wallet: wallet.optional(),
   to_wallet: wallet,
   amount_usdc: usdc,
+  unknown_figures: list(z.literal('amount_usdc'), 1).optional(),
   asset_symbol: text(16),
   occurred_at: time,
   summary: text(500).optional(),
   job_id: text(80).optional(),
   evidence_url: url.optional(),
-  kind: z.enum(['platform', 'signed']),
+  kind: z.enum(receiptKinds),
   platform: text(64).optional(),
+  authority: text(300).optional(),
   verification,
   verification_reason: text(300).optional(),
   onchain_verified: z.boolean(),
@@ -110,6 +137,15 @@ const ed25519Signature = z
     'must be ed25519: and the base64 of 64 bytes; send a wallet signature in the field signature',
   )
 
+const notes = {
+  summary: lineInput(500).optional(),
+  job_id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,79}$/)
+    .optional(),
+  evidence_url: httpsInput.optional(),
+}
+
 const facts = {
   rail: railSlug,
   chain: railChain.optional(),
@@ -119,12 +155,7 @@ const facts = {
   amount_usdc: amountInput,
   asset_symbol: z.literal('USDC'),
   occurred_at: timeInput,
-  summary: lineInput(500).optional(),
-  job_id: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,79}$/)
-    .optional(),
-  evidence_url: httpsInput.optional(),
+  ...notes,
 }
 
 export const platformReceiptBody = bodyModel('PlatformReceiptSubmission', {
@@ -141,16 +172,33 @@ export const signedReceiptBody = bodyModel('SignedReceiptSubmission', {
   ...signedFields,
 })
 
+const sellerReceiptBody = bodyModel('SellerReceiptSubmission', {
+  rail: railSlug,
+  offer_receipt: offerReceipt,
+  ...notes,
+  ...signedFields,
+})
+
+const paymentProofBody = bodyModel('PaymentProofSubmission', {
+  rail: railSlug,
+  proof_of_payment: paymentProof,
+  occurred_at: timeInput,
+  ...notes,
+  ...signedFields,
+})
+
 export const receiptBody = named(
   'ReceiptSubmission',
-  z.union([platformReceiptBody, signedReceiptBody]),
+  z.union([platformReceiptBody, signedReceiptBody, sellerReceiptBody, paymentProofBody]),
 )
-export type ReceiptBody = z.infer<typeof receiptBody>
+export type ReceiptBody = z.infer<typeof platformReceiptBody | typeof signedReceiptBody>
+/** States no amount. */
+export type ChainReceiptBody = z.infer<typeof sellerReceiptBody | typeof paymentProofBody>
 
 export const acceptedReceipt = model('AcceptedReceipt', {
   receipt_id: receiptId,
   accepted_at: time,
-  kind: z.enum(['platform', 'signed']),
+  kind: z.enum(receiptKinds),
   verification,
   verification_reason: text(300).optional(),
   onchain_verified: z.boolean(),

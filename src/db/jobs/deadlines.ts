@@ -189,6 +189,7 @@ function jobReceipt(
     evidenceUrl,
     platform: jobExchange.platform,
     publicKey: null,
+    authority: null,
     submitter: job.poster,
     content: toJsonText(content),
     verification: 'unverified',

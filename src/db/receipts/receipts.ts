@@ -7,6 +7,7 @@ import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
 import { entriesOf, present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
+import { hasAmountOfChain } from '../../core/onchain.ts'
 import { countList, isLater, newestFirst } from '../list-queries.ts'
 import type { RowList } from '../list-queries.ts'
 import type { QueuedEntry } from '../log.ts'
@@ -167,6 +168,9 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
     ...present({ chain, tx_hash: txHash, from_wallet: record.fromDisplay }),
     to_wallet: record.toDisplay,
     amount_usdc: toUsdc(record.amountMicroUsdc),
+    ...(hasAmountOfChain(record.kind) && record.amountMicroUsdc === 0
+      ? { unknown_figures: ['amount_usdc' as const] }
+      : {}),
     asset_symbol: record.assetSymbol,
     occurred_at: record.occurredAt,
     ...present({
@@ -175,7 +179,7 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
       evidence_url: record.evidenceUrl,
     }),
     kind: record.kind,
-    ...present({ platform: record.platform }),
+    ...present({ platform: record.platform, authority: record.authority }),
     verification: record.verification,
     ...present({ verification_reason: record.verificationReason }),
     onchain_verified: record.onchain === 'verified',

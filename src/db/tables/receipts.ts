@@ -1,6 +1,6 @@
 import { disputeStandings, disputeStates } from '../../contract/schemas/dispute-state.ts'
 import type { DisputeTarget } from '../../contract/schemas/dispute.ts'
-import { checkVerdicts } from '../../core/onchain.ts'
+import { checkVerdicts, receiptKinds } from '../../core/onchain.ts'
 import { logEntryKind } from '../../core/tlog/entry.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
@@ -13,7 +13,7 @@ export const receiptTables = {
     columns: {
       seq: column.rowNumber,
       id: column.unique(column.text),
-      kind: column.oneOf('platform', 'signed'),
+      kind: column.oneOf(...receiptKinds),
       rail: column.text,
       chain: column.optionalText,
       tx_hash: column.optionalText,
@@ -29,6 +29,8 @@ export const receiptTables = {
       evidence_url: column.optionalText,
       platform: column.optionalText,
       public_key: column.optionalText,
+      /** Why the signer of an x402 receipt speaks for the seller: `pay_to`, or the `kid` of a key of its host. */
+      authority: column.optionalText,
       submitter: column.text,
       /** Canonical JSON of the receipt with its signature. */
       content: column.text,
@@ -57,7 +59,7 @@ export const receiptTables = {
       receipts_to_check: "(chain, seq) where onchain = 'pending'",
       receipts_by_tx: '(chain, tx_hash, seq) where tx_hash is not null',
       receipts_unverified_by_worker:
-        "(to_wallet, accepted_at) where kind = 'signed' and verification <> 'verified'",
+        "(to_wallet, accepted_at) where kind <> 'platform' and verification <> 'verified'",
     },
   },
 

@@ -161,7 +161,7 @@ async function checkReceipt(id, isLogged) {
     facts.push(['Signature', content.worker_signature], ['Key of the worker', content.public_key])
     const isGood = await isSigned(bytes, plain(content.worker_signature), plain(content.public_key))
     if (!isGood) return { problem: 'The signature does not match the content alone; it may cover the request that submitted it.', facts }
-  } else {
+  } else if (content.platform_signature !== undefined) {
     facts.push(['Signature', `${content.platform_signature} of the platform ${content.platform}, checked by the ledger with the platform’s key`])
   }
   const good = isSelfSigned ? 'Id and signature are good.' : 'The id matches the content.'
