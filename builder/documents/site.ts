@@ -1,3 +1,4 @@
+import { didOf } from '../../src/auth/offer-receipt.ts'
 import { openApiDocument } from '../../src/contract/openapi.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
@@ -10,6 +11,7 @@ export const siteDocuments = snapshotFamily(
     'getIndex',
     'getOpenApi',
     'getSigningKeys',
+    'getDidDocument',
     'getExport',
     'getPactsSkill',
     'getDeskSkill',
@@ -20,6 +22,7 @@ export const siteDocuments = snapshotFamily(
     yield jsonDocument('getIndex', indexOf(world))
     yield jsonDocument('getOpenApi', openApiOf(world))
     yield jsonDocument('getSigningKeys', world.signingKeys)
+    yield jsonDocument('getDidDocument', didDocumentOf(world))
     if (world.exported !== null) yield jsonDocument('getExport', world.exported, { archive: null })
     yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
     yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
@@ -27,6 +30,25 @@ export const siteDocuments = snapshotFamily(
     yield textDocument('getRegisterSkill', writing, { archived: true })
   },
 )
+
+/** Lists no retired keys, as whoever has one could still sign. */
+function didDocumentOf({ signingKeys, site }: Pick<World, 'signingKeys' | 'site'>): object {
+  const id = didOf(site.url)
+  const active = signingKeys.keys.filter(({ status }) => status === 'active')
+  const verificationMethod = active.map(({ kid, public_key: key }) => ({
+    id: `${id}#${kid}`,
+    type: 'JsonWebKey',
+    controller: id,
+    publicKeyJwk: {
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: Buffer.from(key, 'base64').toString('base64url'),
+    },
+  }))
+  const assertionMethod = verificationMethod.map((method) => method.id)
+  const context = ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/jwk/v1']
+  return { '@context': context, id, verificationMethod, assertionMethod }
+}
 
 function indexOf({ site }: Pick<World, 'site'>): object {
   const requests = routes.map(({ id, method, path, summary, access, price }) => {

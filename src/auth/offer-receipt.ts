@@ -171,6 +171,11 @@ function isSigned(signed: Buffer, signature: Buffer, jwk: PublicJwk): boolean {
   }
 }
 
+/** The DID of a site, whose keys are at `/.well-known/did.json`. */
+export function didOf(siteUrl: string): string {
+  return `did:web:${encodeURIComponent(new URL(siteUrl).host)}`
+}
+
 /** The payload as a compact JWS with EdDSA. */
 export function signArtifact(payload: object, kid: string, sign: Signer['sign']): SellerArtifact {
   const parts = [{ alg: 'EdDSA', kid }, payload].map((part) =>

@@ -52,23 +52,28 @@ export interface PaymentOutcome {
   readonly payer: string
   readonly txHash: string | null
   readonly errorReason: string | null
+  /** Signed by the ledger as the seller; in the header of version 2 only, since headers are limited. */
+  readonly receipt?: object
 }
 
 export function outcomeHeaders({
   payer,
   txHash,
   errorReason,
+  receipt,
 }: PaymentOutcome): Record<string, string> {
-  const response = (network: string) =>
+  const response = (network: string, extensions?: object) =>
     encodeHeader({
       success: errorReason === null,
       ...(errorReason === null ? {} : { errorReason }),
       transaction: txHash ?? '',
       network,
       payer,
+      extensions,
     })
+  const extensions = receipt && { 'offer-receipt': { info: { receipt } } }
   return {
-    'PAYMENT-RESPONSE': response(paymentAsset.network.v2),
+    'PAYMENT-RESPONSE': response(paymentAsset.network.v2, extensions),
     'X-PAYMENT-RESPONSE': response(paymentAsset.network.v1),
   }
 }

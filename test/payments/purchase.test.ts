@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 
+import { readArtifact, receiptKind } from '../../src/auth/offer-receipt.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
 import { decodedHeader, feed, payer, price, usePaymentTests } from '../support/payment-tests.ts'
@@ -17,6 +19,14 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
+
+const signedReceipt = z.strictObject({ format: z.literal('jws'), signature: z.string() })
+const receiptIn = (extensions: unknown) =>
+  z
+    .strictObject({
+      'offer-receipt': z.strictObject({ info: z.strictObject({ receipt: signedReceipt }) }),
+    })
+    .parse(extensions)['offer-receipt'].info.receipt
 
 const { tests: t, get, buy, sign, charged, rows } = usePaymentTests()
 
@@ -41,9 +51,19 @@ describe('a payment', () => {
         transaction: used?.transaction,
         payer: payer.address.toLowerCase(),
       }
-      expect(decodedHeader(headers, 'payment-response')).toEqual({
-        ...settled,
-        network: 'eip155:8453',
+      const network = 'eip155:8453'
+      const { extensions, ...response } = decodedHeader(headers, 'payment-response')
+      expect(response).toEqual({ ...settled, network })
+      const { payload, signer } = await readArtifact(receiptKind, receiptIn(extensions))
+      expect(signer).toMatch(/^did:web:ledger\.test#[0-9a-f]{16}$/)
+      const { transaction } = settled
+      expect(payload).toEqual({
+        version: 1,
+        network,
+        resourceUrl: `https://ledger.test${feed}`,
+        payer: settled.payer,
+        issuedAt: expect.any(Number) as unknown,
+        transaction,
       })
       expect(decodedHeader(headers, 'x-payment-response')).toEqual({ ...settled, network: 'base' })
     }

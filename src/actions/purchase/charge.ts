@@ -63,7 +63,7 @@ async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<P
     async (tx) => !request.isGone() && (await claimDelivery(tx, settled.id, now)),
   )
   if (!delivered) throw alreadyUsed(sale)
-  return purchaseResult(settled, value)
+  return purchaseResult(sale, settled, value)
 }
 
 const TURN_TRIES = 2000
@@ -177,7 +177,7 @@ async function deliver<T>(
     bought.in,
     () => !request.isGone(),
   )
-  if (delivered) return purchaseResult(payment, bought.value)
+  if (delivered) return purchaseResult(sale, payment, bought.value)
   if (payment.deliveredAt !== null) throw alreadyUsed(sale)
   // The payer has disconnected; the same payment is served later.
   throw settlementPending(stillPending(key.payer, payment.txHash))

@@ -1,8 +1,11 @@
 import { personalSignHash, recoverSigner } from '../../auth/eip191.ts'
 import { messages } from '../../auth/messages.ts'
+import { didOf, signArtifact } from '../../auth/offer-receipt.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { ErrorCode } from '../../contract/errors.ts'
+import { paymentAsset } from '../../contract/x402.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
+import { secondMs } from '../../core/time.ts'
 import { isUnassigned } from '../../db/payments.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments.ts'
 import type { CostAdmission } from '../../limits/admission.ts'
@@ -86,9 +89,25 @@ export function unprovenBuyer<T>(sale: Sale<T>, txHash: string | null): ApiError
   return new ApiError(code, details, { headers })
 }
 
-export function purchaseResult<T>(payment: PaymentRecord, value: T): PurchaseResult<T> {
+/** With a receipt that the payer can show to others (x402 `offer-receipt`). */
+export function purchaseResult<T>(
+  { deps, request }: Sale<T>,
+  payment: PaymentRecord,
+  value: T,
+): PurchaseResult<T> {
   const { payer, txHash } = payment
-  return { value, payment, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
+  const { kid, sign } = deps.keys.answers()
+  const facts = {
+    version: 1,
+    network: paymentAsset.network.v2,
+    resourceUrl: request.terms.resource,
+    payer,
+    issuedAt: Math.floor(deps.clock.now() / secondMs),
+    transaction: txHash ?? '',
+  }
+  const receipt = signArtifact(facts, `${didOf(deps.site.url)}#${kid}`, sign)
+  const headers = outcomeHeaders({ payer, txHash, errorReason: null, receipt })
+  return { value, payment, headers }
 }
 
 export function alreadyUsed<T>({ request, key }: Sale<T>): ApiError {

@@ -41,6 +41,13 @@ export const selfRoutes = {
       'Ed25519 keys by `kid`. The header `X-Signature-Key` of a document contains the `kid`; `X-Signature` contains the signature over the bytes of the body.',
     answers: { 200: json('The keys.', signingKeys) },
   }),
+  getDidDocument: document(3600, {
+    path: '/.well-known/did.json',
+    summary: 'Get the DID document',
+    description:
+      'The key of the service for verifiers of x402 receipts (`did:web`). `PAYMENT-RESPONSE` of a sold read contains such a receipt: a JWS with EdDSA, whose `kid` is in this document.',
+    answers: { 200: json('The DID document.', z.looseObject({ id: z.string() })) },
+  }),
   getBotKeys: live({
     path: '/.well-known/http-message-signatures-directory',
     summary: 'List the key that signs our requests to rails',

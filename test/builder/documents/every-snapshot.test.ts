@@ -257,3 +257,24 @@ describe('CSV', () => {
     }
   })
 })
+
+test('the DID document lists the active key of the service under the DID of its host', () => {
+  const keys = z.object({ keys: z.array(z.object({ kid: z.string(), public_key: z.string() })) })
+  const [active] = keys.parse(body('/.well-known/signing-keys.json')).keys
+  const id = 'did:web:ledger.test'
+  expect(body('/.well-known/did.json')).toMatchObject({
+    id,
+    verificationMethod: [
+      {
+        id: `${id}#${active?.kid ?? ''}`,
+        controller: id,
+        publicKeyJwk: {
+          kty: 'OKP',
+          crv: 'Ed25519',
+          x: Buffer.from(active?.public_key ?? '', 'base64').toString('base64url'),
+        },
+      },
+    ],
+    assertionMethod: [`${id}#${active?.kid ?? ''}`],
+  })
+})
