@@ -22,6 +22,7 @@ import { pollRound, roundSummary } from './poll.ts'
 import type { RoundOptions } from './poll.ts'
 import { runJob } from './run-job.ts'
 import type { JobResult } from './run-job.ts'
+import { makeStatements } from './statements.ts'
 import { createTidy } from './tidy.ts'
 
 export interface JobsDeps extends PollDeps, BuildQueueDeps, StandingDeps {
@@ -115,6 +116,11 @@ export function createJobs(deps: JobsDeps) {
       runJob('disputes', deps, async () => {
         const decided = await readStandings(deps, (await authored()).rails)
         return { detail: `${decided} standings read`, quiet: decided === 0 }
+      }),
+    statements: () =>
+      runJob('statements', deps, async () => {
+        const made = await makeStatements(deps)
+        return { detail: `${made} income statements made`, quiet: made === 0 }
       }),
     tidy: createTidy(deps),
   }

@@ -27,6 +27,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'expire', when: everyMinute, run: (jobs) => jobs.expire(), thenBuild: true },
   { name: 'disputes', when: '*/10 * * * *', run: (jobs) => jobs.standings(), thenBuild: true },
   { name: 'export', when: '53 * * * *', run: (jobs) => jobs.export(), thenBuild: true },
+  { name: 'statements', when: '19 3 * * *', run: (jobs) => jobs.statements() },
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
   { name: 'witnesses', when: everyMinute, run: (jobs) => jobs.cosign() },
   { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },
@@ -36,7 +37,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
 /** Jobs that also run at the start. The jobs of a group run one after another; the groups run in parallel. */
 const startGroups: readonly (readonly string[])[] = [
   ['poll', 'export'],
-  ['receipts', 'pacts'],
+  ['receipts', 'pacts', 'statements'],
 ]
 
 export async function runOnce(
@@ -48,12 +49,13 @@ export async function runOnce(
   await jobs.checkPacts()
   const checked = await jobs.checkReceipts()
   await jobs.expire()
+  const stated = await jobs.statements()
   const exported = await jobs.export()
   const built = await jobs.build('now')
   const delivered = await jobs.deliver()
   const logged = await jobs.log()
   await jobs.cosign()
-  return polled && checked && exported && built && delivered && logged
+  return polled && checked && stated && exported && built && delivered && logged
 }
 
 /** Resolves when the signal has aborted and all runs have ended. */

@@ -17,6 +17,7 @@ import type { LogReader, LogTree } from '../../src/client/log.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
+import { pathOf } from '../../src/contract/routes.ts'
 import type { ListedPlatform } from '../../src/contract/schemas/platform.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
@@ -170,6 +171,20 @@ export async function pollInLog(
       throw new LogError('proof', `the log has no poll with the evidence ${sha256}`)
     const text = Buffer.from(proof).toString('utf8')
     await log.prove(text, { kind: 'poll', sha256 }, note)
+  })
+}
+
+/** Requests the proof that the log contains the statement. */
+export async function statementInLog(
+  session: Session,
+  input: Input,
+  { wallet, month, sha256 }: Readonly<Record<'month' | 'sha256' | 'wallet', string>>,
+): Promise<readonly Check[]> {
+  const url = `${siteUrlOf(session.ledger)}${pathOf('getStatementProof', { wallet, month })}`
+  return await logChecks(session, input, async (log, note) => {
+    const proof = await readIfFound(session, url)
+    if (proof === null) throw new LogError('proof', 'the statement is not in the log')
+    await log.prove(Buffer.from(proof).toString('utf8'), { kind: 'statement', sha256 }, note)
   })
 }
 

@@ -99,6 +99,18 @@ export async function* servedRows(session: Session, archive?: string): AsyncGene
     }
   }
 
+  /** A worker with a statement has receipts. */
+  async function* statements(wallet: string): AsyncGenerator<ServedRow> {
+    const list = await read(pathOf('listStatements', { wallet }))
+    for (const row of rowsIn(list, 'statements')) {
+      const month = textOf(row['month'])
+      const sha256 = sha256Hex(await bytesOf(pathOf('getStatement', { wallet, month })))
+      yield rowOf('statement', `${wallet}/${month} ${sha256}`, sha256, {
+        timeMs: msOf(row['closed_at']),
+      })
+    }
+  }
+
   yield rowOf('snapshot', 'snapshot', sha256Hex(await bytesOf(MANIFEST_PATH)))
   for (const { rail } of rowsIn(await read(pathOf('listRails')), 'rails'))
     yield* polls(textOf(rail))
@@ -110,8 +122,13 @@ export async function* servedRows(session: Session, archive?: string): AsyncGene
       yield keyRow(idOf(worker['wallet']), worker['receipt_key'])
   for await (const dispute of pages(`${pathOf('listDisputes')}?`, 'disputes'))
     yield* disputeRows(dispute)
-  for await (const receipt of pages(`${pathOf('listReceipts')}?content=true&`, 'receipts'))
+  const workers = new Set<string>()
+  for await (const receipt of pages(`${pathOf('listReceipts')}?content=true&`, 'receipts')) {
+    workers.add(idOf(receipt['to_wallet']))
     yield* receiptRows(receipt)
+  }
+  workers.delete('')
+  for (const wallet of workers) yield* statements(wallet)
   if (archive === undefined) return
   const git = { encoding: 'utf8', maxBuffer: Number.POSITIVE_INFINITY } as const
   const ids = execFileSync('git', ['-C', archive, 'rev-list', 'HEAD'], git)

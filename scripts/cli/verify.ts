@@ -11,13 +11,15 @@ import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import type { ManifestEntry } from '../../src/core/documents.ts'
+import { checkStatement, incomeStatement } from '../../src/core/statement.ts'
+import { strictJsonOrNull } from '../../src/core/strict-json.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { flag, minutes, operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
-import { manifestInLog } from './log.ts'
+import { manifestInLog, statementInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { openDirectory, openSite, readManifest, verifyCurrentSet } from './published-set.ts'
 import type { PublishedSet } from './published-set.ts'
@@ -104,6 +106,33 @@ export const verifyCommands: readonly Command[] = [
     },
   },
   {
+    words: 'statement verify',
+    summary: 'Recompute the totals and the Merkle root of an income statement',
+    description:
+      'Works offline, unless --log is given. The transfers themselves are on their chains.',
+    args: {
+      file: operand('a saved answer of GET /workers/{wallet}/statements/{month}'),
+      before: option('path', 'the statement before, whose hash and running total must fit'),
+      log: flag('also verify the proof that the log contains the statement'),
+    },
+    groups: ['log', 'ledger'],
+    run: async (session, input) => {
+      const { statement, sha256 } = readStatement(input.required('file'))
+      const { wallet, month, previous } = statement
+      const file = input.text('before')
+      const before = file === undefined ? null : readStatement(file)
+      const checks = [...checkStatement(statement, before?.statement.running_total_usdc ?? null)]
+      if (before !== null) {
+        const fits = previous?.sha256 === before.sha256
+        checks.push(check('statement before', fits, before.sha256, `is not ${before.sha256}`))
+      }
+      const logged = input.flag('log')
+        ? await statementInLog(session, input, { wallet, month, sha256 })
+        : []
+      return printChecks(session, { wallet, month, sha256 }, [...checks, ...logged])
+    },
+  },
+  {
     words: 'pact verify',
     summary: 'Verify a pact against its manifest, the escrow and the ledger record',
     description:
@@ -122,6 +151,13 @@ export const verifyCommands: readonly Command[] = [
       await (await import('./verify-pact.ts')).verifyPact(session, input),
   },
 ]
+
+function readStatement(file: string) {
+  const bytes = readBytes(file)
+  const parsed = incomeStatement.safeParse(strictJsonOrNull(bytes))
+  if (parsed.success) return { statement: parsed.data, sha256: sha256Hex(bytes) }
+  throw new UsageError(`${file} is not a response from GET /workers/{wallet}/statements/{month}`)
+}
 
 function readReputation(file: string) {
   const parsed = reputation.safeParse(readJsonObject(file))

@@ -105,6 +105,7 @@ export async function liveMonths(
         const jobs = jobsOn(day, today)
         await jobs.poll('due')
         await jobs.checkReceipts()
+        await jobs.statements()
         await jobs.expire()
         const reading = { database: today, chain: null, authored, signal: runtime.stopped }
         await checkPacts({ ...runtime, ...reading })

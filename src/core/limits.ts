@@ -131,8 +131,8 @@ export const keptRows = {
   claim: 4,
   /** Profile, name, oath, two entries about keys, set; and a row for each skill. */
   registration: 6,
-  /** Receipt, its entry, set. */
-  receipt: 3,
+  /** Receipt, its entry, its line in a statement, set. */
+  receipt: 4,
   /** Check with up to five verdicts, reputation with its entries at acceptance and two reviews, and four rows of sums. */
   transaction: 18,
   /** Dispute, step, its entry, set. */
@@ -141,8 +141,8 @@ export const keptRows = {
   signup: 4,
   /** Two rows of the oath history, set, and two rows of its own, such as a delivery and the transition of its job. */
   partnerWrite: 5,
-  /** Oath, job, two transitions, receipt and reputation with their entries, three rows of sums, two sets; a row for each skill. */
-  job: 13,
+  /** Oath, job, two transitions, receipt with its line in a statement, reputation, their entries, three rows of sums, two sets; a row for each skill. */
+  job: 14,
   /** Feedback or a proposed skill, set. */
   message: 2,
 } as const

@@ -13,6 +13,7 @@ export const jobNames = [
   'witnesses',
   'disputes',
   'export',
+  'statements',
 ] as const
 export type JobName = (typeof jobNames)[number]
 

@@ -17,6 +17,7 @@ import { entriesOf } from '../core/entries.ts'
 import { belongings } from '../core/match-rails.ts'
 import { parseWallet, walletOrNull } from '../core/wallet.ts'
 import { disputeViews, disputeRows } from '../db/disputes.ts'
+import { findStatement, statementMonths } from '../db/income.ts'
 import { findJob, jobRows } from '../db/jobs/jobs.ts'
 import { jobDetailView, jobView } from '../db/jobs/view.ts'
 import { findCheckpoint, findPublished } from '../db/log.ts'
@@ -35,6 +36,7 @@ import { matchPage, matchPath } from '../pages/match.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
+import { statementPage } from '../pages/statement.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import { policyHeaders } from './headers.ts'
@@ -56,11 +58,12 @@ const shownEntries = 50
 type PageSource = (deps: ActionDeps, published: PublishedDocuments, id: string) => Promise<SitePage>
 
 const pageSources = {
-  receipts: receiptPageOf,
-  workers: workerPageOf,
-  jobs: jobPageOf,
-  disputes: disputePageOf,
-  partners: partnerPageOf,
+  '/receipts/{id}': receiptPageOf,
+  '/workers/{id}': workerPageOf,
+  '/workers/{wallet}/statements/{id}': statementPageOf,
+  '/jobs/{id}': jobPageOf,
+  '/disputes/{id}': disputePageOf,
+  '/partners/{id}': partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
 /** Reads of lists for a page end when the client disconnects. */
@@ -76,9 +79,10 @@ export function onDemandEndpoints(
   deps: ActionDeps,
   published: PublishedDocuments,
 ): readonly Endpoint[] {
-  const single = entriesOf(pageSources).map(([kind, source]) =>
-    endpoint(`/${kind}/{id}`, [], async (c) => {
-      const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
+  const single = entriesOf(pageSources).map(([path, source]) =>
+    endpoint(path, [], async (c) => {
+      const { wallet, id: last = '' } = c.env.match?.params ?? {}
+      const id = decodeURIComponent(wallet === undefined ? last : `${wallet}/${last}`)
       const isMarkdown = id.endsWith('.md')
       const page = await source(depsFor(c, deps), published, isMarkdown ? id.slice(0, -3) : id)
       const cache = cacheControl(maxAgeSeconds)
@@ -290,11 +294,12 @@ async function workerPageOf(
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
   const receipts = receiptRows({ wallet: wallet.id })
-  const [worker, records, total] = await database.list((db) =>
+  const [worker, records, total, statements] = await database.list((db) =>
     Promise.all([
       findWorker(db, wallet.id),
       receipts.read(db, { limit: shownReceipts, before: null }),
       receipts.count(db),
+      statementMonths(db, wallet.id),
     ]),
   )
   if (worker === null && records.length === 0) throw new ApiError('unknown_worker')
@@ -306,7 +311,20 @@ async function workerPageOf(
     receipts: records.map((record) => receiptView(record, site.url)),
     total: shownTotal(total),
     names: await namesOf(deps, walletsOf(records)),
+    statements,
   })
+}
+
+async function statementPageOf(deps: ActionDeps, _: unknown, path: string): Promise<SitePage> {
+  const [text = '', month = ''] = path.split('/')
+  const wallet = walletOrNull(text)
+  const found = wallet && (await deps.database.list((db) => findStatement(db, wallet.id, month)))
+  if (found === null) throw new ApiError('not_found')
+  const { wallet: worker, receipts } = found.body
+  const ids = [worker, ...receipts.map(({ payer = '' }) => payer)].map(
+    (one) => walletOrNull(one)?.id ?? null,
+  )
+  return statementPage(found.body, { names: await namesOf(deps, ids), sha256: found.sha256 })
 }
 
 async function jobPageOf(deps: ActionDeps, _: unknown, id: string): Promise<SitePage> {

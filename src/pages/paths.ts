@@ -9,6 +9,8 @@ export const partnerPath = pathIn('partners')
 export const pactPath = pathIn('pacts')
 export const articlePath = pathIn('desk')
 export const skillPath = pathIn('skills')
+export const statementPath = (wallet: string, month: string): string =>
+  `${workerPath(wallet)}/statements/${month}`
 
 /** The guide to disputes; the script of the site fills the document and the name of the figure into its example. */
 export function disputeFigure({ rail }: { readonly rail: string }, figure = ''): string {

@@ -32,6 +32,7 @@ import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
+import { statementSection } from './statement.ts'
 import { cell, column, dayColumn, figureColumn, fixedColumn, table } from './table.ts'
 
 /** `leaderboard`: of all wallets with a score, or of the best; null omits the column. */
@@ -82,6 +83,7 @@ export interface WorkerPageOptions {
   /** Number of all receipts. */
   readonly total: string
   readonly names: Names
+  readonly statements: Parameters<typeof statementSection>[1]
 }
 
 const claimTexts = {
@@ -91,7 +93,7 @@ const claimTexts = {
 } as const
 
 export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
-  const { worker, standing, receipts, total, names } = options
+  const { worker, standing, receipts, total, names, statements } = options
   const income = incomeOf(receipts)
   const chart = incomeChart(receipts, income)
   const name = standing?.display_name ?? worker?.display_name ?? null
@@ -115,6 +117,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
       workerGlance(wallet, options, income),
       worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
       chart && section('income', 'Income by evidence', chart),
+      statementSection(wallet, statements),
       section(
         'receipts',
         'Receipts',

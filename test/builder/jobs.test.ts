@@ -59,6 +59,7 @@ const idle: Jobs = {
   expire: nothing,
   export: nothing,
   standings: nothing,
+  statements: nothing,
   tidy: async () => await Promise.resolve(),
   log: nothing,
   cosign: nothing,

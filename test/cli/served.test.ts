@@ -52,6 +52,12 @@ const dispute: Json = {
   updated_at: time(210),
   steps,
 }
+const statement: Ledger['lists'][string] = {
+  total_usdc: 0,
+  receipts: [{ receipt_id: 'rcp_1' }],
+}
+const statementId = `0x${'ab'.repeat(20)}/2026-10 ${hash(statement)}`
+const statements = `/api/v1/workers/0x${'ab'.repeat(20)}/statements`
 const article = '---\ntitle: "A week"\n---\n'
 const pageOf = (name: string, rows: Json[]) => ({ [name]: rows })
 const key = (owner: string, public_key: string) => ({ owner, public_key })
@@ -82,6 +88,7 @@ function honest(): Ledger {
     ['receipt', 'rcp_2', text(unverified), 122],
     ['check', `rcp_1 ${time(125)}`, text({ receipt_id: 'rcp_1', verdict: 'safe' }), 125],
     ['check', `rcp_1 ${time(130)}`, text({ receipt_id: 'rcp_1', ...onchain }), 130],
+    ['statement', statementId, text(statement), 180],
     ['dispute', 'dsp_1/opened', text(steps[0]), 201],
     ['dispute', 'dsp_1/answered', text(steps[1]), 211],
     ['snapshot', 'first', '{"version":1}', 2],
@@ -100,6 +107,8 @@ function honest(): Ledger {
       },
       '/.well-known/signing-keys.json': pageOf('keys', [{ public_key: 'SSSS' }]),
       '/api/v1/workers?limit=200': pageOf('workers', [{ wallet: `0x${'cd'.repeat(20)}` }]),
+      [statements]: pageOf('statements', [{ month: '2026-10', closed_at: time(180) }]),
+      [`${statements}/2026-10`]: statement,
       '/api/v1/desk/feed.json': pageOf('articles', [{ slug: 'week', date: '2026-10-31' }]),
       '/api/v1/disputes?limit=200': pageOf('disputes', [dispute]),
       '/api/v1/receipts?content=true&limit=200': pageOf('receipts', [
@@ -236,6 +245,14 @@ const cheats: Readonly<Record<string, readonly [(ledger: Ledger) => void, string
   'multiplies a past figure by ten': [
     (ledger) => void Object.assign(firstOf(rowsOf(ledger, history, 'polls')), { tpv_30d_usdc: 70 }),
     new RegExp(`BAD {3}history: history of x402 at ${time(90)} differs from entry \\d+`),
+  ],
+  'raises the total of a statement': [
+    ({ lists }) => void Object.assign(lists[`${statements}/2026-10`] ?? {}, { total_usdc: 5 }),
+    /BAD {3}statement: statement \S+ \w+ is served without an entry; entry \d+ \(statement \S+ \w+, of \S+\) is not served/,
+  ],
+  'deletes a statement': [
+    ({ lists }) => void Object.assign(lists, { [statements]: pageOf('statements', []) }),
+    /BAD {3}statement: entry \d+ \(statement \S+ \w+, of \S+\) is not served/,
   ],
   'drops a dispute': [
     (ledger) => void rowsOf(ledger, disputes, 'disputes').pop(),

@@ -91,6 +91,8 @@ const kept: Readonly<Record<keyof Database, Kept>> = {
   reputation: 'for ever',
   payer_sums: 'for ever',
   payers: 'for ever',
+  statements: 'for ever',
+  statements_due: 'for a time',
   disputes: 'for ever',
   dispute_steps: 'for ever',
   jobs: 'for ever',

@@ -127,7 +127,15 @@ test('sums of a worker leave out what the chain contradicts', () => {
     receipt(2, { ...platform, onchain_verified: false, amount_usdc: 30 }),
     receipt(3, { verification: 'rejected', onchain_verified: false, amount_usdc: 1000 }),
   ]
-  const options = { worker: undefined, standing: undefined, receipts, total: '3', names }
+  const noStatements = { statements: { closed: [], open: [] } }
+  const options = {
+    worker: undefined,
+    standing: undefined,
+    receipts,
+    total: '3',
+    names,
+    ...noStatements,
+  }
   const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
   expect(md).toContain(
     '2 receipts over 40 USDC from 1 customer. 25 % of it is proven on chain. 1 more was reversed or rejected.',

@@ -103,6 +103,9 @@ export async function callEveryOperation(
   await send('claimSpot', { body: { display_name: 'Fennel' }, oath }, newcomer)
   await send('claimSpot', { body: { display_name: 'Fennel', email: 'fennel@mail.example' } })
   await send('getWorker', { params: { wallet: newcomer.wallet } })
+  const earner = { wallet: listed('getLeaderboard', 'leaderboard', 'wallet') }
+  const { statements } = await send('listStatements', { params: earner })
+  await send('getStatement', { params: { ...earner, month: first(statements, 'month') } })
   const nowMs = caller.clock.now()
   const facts = {
     rail,

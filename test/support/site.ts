@@ -53,6 +53,7 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
         receipts: receipts.filter((receipt) => receipt.to_wallet === wallet),
         total: String(receipts.length),
         names,
+        statements: { closed: [], open: [] },
       }),
     ),
     ...exchange.jobs.map((job) => jobPage({ ...job, history: [] }, names)),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { incomeStatement, statementMonth } from '../../core/statement.ts'
 import {
   pageQuery,
   repeated,
@@ -8,13 +9,21 @@ import {
   toBePaid,
   walletParameter,
 } from '../answers.ts'
-import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
 import { reputation } from '../schemas/reputation.ts'
 import { skillSlug } from '../schemas/skill.ts'
+import { statementList } from '../schemas/statement.ts'
 import { leaderboard, registerBody, worker, workerList } from '../schemas/worker.ts'
 
 const { document, live, handler } = routesOf('Workers')
+
+const month = parameter(statementMonth, 'The month, in UTC.', '2026-10')
+const notWallet = { description: 'Not a wallet address.' }
+const noStatement = notFound(
+  'not_found',
+  'The month has no statement: it is not closed, or had no receipts.',
+)
 
 export const workerRoutes = {
   getLeaderboard: document(60, {
@@ -44,6 +53,39 @@ export const workerRoutes = {
     description: 'Live.',
     params: { wallet: walletParameter() },
     answers: { 200: json('The worker.', worker), 404: notFound('unknown_worker') },
+  }),
+  listStatements: live({
+    path: `${apiPrefix}/workers/{wallet}/statements`,
+    summary: 'List the income statements of a worker',
+    description:
+      'Oldest first. `open_months` have receipts but no statement yet: a month is closed 15 days after its end, once each of its receipts has a final verdict.',
+    params: { wallet: walletParameter() },
+    answers: { 200: json('The statements.', statementList), 404: notWallet },
+  }),
+  // Before the route that also matches its path.
+  getStatementCsv: live({
+    path: `${apiPrefix}/workers/{wallet}/statements/{month}.csv`,
+    summary: 'Get an income statement as CSV',
+    description:
+      'One line for each receipt and each correction, which has its change in `counted_usdc`. The sum of `counted_usdc` is the total with corrections.',
+    params: { wallet: walletParameter(), month },
+    answers: { 200: text('The statement.', 'text/csv; charset=utf-8'), 404: noStatement },
+  }),
+  getStatement: live({
+    path: `${apiPrefix}/workers/{wallet}/statements/{month}`,
+    summary: 'Get the income statement of a worker for a month',
+    description:
+      'Never changes: later reversals and disputes are `corrections` of the next statement. Its bytes are canonical JSON; their SHA-256 is in the log and in the next statement. /docs/statements describes the totals and the Merkle root.',
+    params: { wallet: walletParameter(), month },
+    answers: { 200: json('The statement.', incomeStatement), 404: noStatement },
+  }),
+  getStatementProof: live({
+    path: `${apiPrefix}/workers/{wallet}/statements/{month}/proof`,
+    summary: 'Get the proof that an income statement is in the log',
+    description:
+      'c2sp.org/tlog-proof, as for receipts. Verify it with `agent-income-ledger statement verify --log`.',
+    params: { wallet: walletParameter(), month },
+    answers: { 200: text('The proof.', 'text/plain; charset=utf-8'), 404: noStatement },
   }),
   registerWorker: handler('POST', 'signed', {
     path: `${apiPrefix}/workers/register`,
@@ -79,7 +121,7 @@ export const workerRoutes = {
     answers: {
       200: json('Score and entries.', reputation),
       402: toBePaid,
-      404: { description: 'Not a wallet address.' },
+      404: notWallet,
     },
   }),
 }

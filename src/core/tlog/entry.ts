@@ -24,6 +24,8 @@ export const loggedText = {
   snapshot: 'the bytes of `snapshot.json`',
   flag: 'a flag of `GET /api/v1/honesty/flags` when it opened, and with `closed_at` and `close_reason` when it closed',
   transition: 'an event `rail_transition` of `GET /api/v1/alerts/feed`',
+  statement:
+    'the bytes of `GET /api/v1/workers/{wallet}/statements/{month}`; the id is `{wallet}/{month}` and their SHA-256',
   dispute: 'a step of a dispute of `GET /api/v1/disputes`',
   article: 'the bytes of `/desk/{slug}.md`, whenever they change',
   platform: 'a platform of `GET /api/v1/platforms` without `revoked_index`, whenever it changes',

@@ -1,6 +1,7 @@
 import { disputeStandings, disputeStates } from '../../contract/schemas/dispute-state.ts'
 import type { DisputeTarget } from '../../contract/schemas/dispute.ts'
 import { checkVerdicts, receiptKinds } from '../../core/onchain.ts'
+import type { IncomeStatement } from '../../core/statement.ts'
 import { logEntryKind } from '../../core/tlog/entry.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
@@ -197,6 +198,30 @@ export const receiptTables = {
     },
     withoutRowid: true,
     indexes: { reputation_reviews_due: '(due_at)' },
+  },
+
+  /** Income statements of closed months. */
+  statements: {
+    columns: {
+      wallet: column.text,
+      month: column.text,
+      /** Of `body`. */
+      sha256: column.text,
+      total_micro_usdc: column.integer,
+      running_micro_usdc: column.integer,
+      /** Canonical JSON as published, whose hash is in the log. */
+      body: column.facts<IncomeStatement>(),
+      closed_at: column.text,
+    },
+    constraints: ['primary key (wallet, month)'],
+    appendOnly: 'statements are append-only',
+  },
+
+  /** Months with receipts that no statement contains yet. */
+  statements_due: {
+    columns: { wallet: column.text, month: column.text },
+    constraints: ['primary key (wallet, month)'],
+    withoutRowid: true,
   },
 
   disputes: {

@@ -2,17 +2,36 @@ import { claimSpot } from '../../actions/claims.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { registerWorker } from '../../actions/workers.ts'
 import { ApiError } from '../../contract/errors.ts'
+import { pathOf } from '../../contract/routes.ts'
 import { present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
 import { reputationFormula } from '../../core/reputation/formula.ts'
 import { scoreAt } from '../../core/reputation/standing.ts'
+import { statementCsv } from '../../core/statement-csv.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
+import { findStatement, statementEntryId, statementMonths } from '../../db/income.ts'
 import { rankOf } from '../../db/leaderboard.ts'
+import type { ReadList } from '../../db/lists.ts'
+import { proofOf } from '../../db/log.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
 import { findWorker, workerRows } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage, sinceOf, walletIdOf } from '../lists.ts'
+
+const noStatement =
+  'The month has no statement: it is not closed yet, or had no receipts. The list of statements names the open months.'
+const notYet = 'The statement is not in the published log yet. Try again in a few seconds.'
+
+/** @throws ApiError 404 */
+async function statementAt(
+  list: ReadList,
+  { wallet, month }: { readonly wallet: string; readonly month: string },
+) {
+  const found = await list((db) => findStatement(db, parseWallet(wallet).id, month))
+  if (found === null) throw new ApiError('not_found', noStatement)
+  return found
+}
 
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
@@ -33,6 +52,33 @@ export function workerHandlers(deps: ActionDeps) {
       const worker = await findWorker(reader, parseWallet(params.wallet).id)
       if (worker === null) throw new ApiError('unknown_worker')
       return { body: worker }
+    },
+    async listStatements({ params }, { nowMs, list }) {
+      const { id, display } = parseWallet(params.wallet)
+      const { closed, open } = await list((db) => statementMonths(db, id))
+      const url = (month: string) =>
+        `${deps.site.url}${pathOf('getStatement', { wallet: display, month })}`
+      return {
+        body: {
+          wallet: display,
+          count: closed.length,
+          statements: closed.map((row) => ({ ...row, url: url(row.month) })),
+          open_months: open,
+          computed_at: isoTime(nowMs),
+        },
+      }
+    },
+    getStatement: async ({ params }, { list }) => ({
+      body: (await statementAt(list, params)).body,
+    }),
+    getStatementCsv: async ({ params }, { list }) => ({
+      text: statementCsv((await statementAt(list, params)).body),
+    }),
+    async getStatementProof({ params }, { list }) {
+      const { wallet, month, sha256 } = await statementAt(list, params)
+      const proof = await proofOf(reader, 'statement', statementEntryId(wallet, month, sha256))
+      if (proof !== null) return { text: proof }
+      throw new ApiError('not_found', notYet)
     },
     registerWorker: ({ body }, context) => registerWorker(deps, { ...context, body }),
     claimSpot: ({ body }, context) => claimSpot(deps, { ...context, body }),

@@ -1,0 +1,115 @@
+/** Makes the income statements of months that are over and whose receipts have their final verdicts. */
+import { chains } from '../../src/chain/chains.ts'
+import { present } from '../../src/core/entries.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import {
+  firstOpenMonth,
+  lastStated,
+  makeStatement,
+  maxStatedReceipts,
+  monthEnd,
+} from '../../src/core/statement.ts'
+import type { IncomeLeaf, IncomeReceipt, IncomeStatement } from '../../src/core/statement.ts'
+import { isoTime, secondMs } from '../../src/core/time.ts'
+import { checksumAddress } from '../../src/core/wallet.ts'
+import {
+  dueMonths,
+  endDue,
+  incomeRecords,
+  noteDueMonths,
+  putStatement,
+  statementsOf,
+} from '../../src/db/income.ts'
+import type { IncomeRecord } from '../../src/db/income.ts'
+import type { Db } from '../../src/db/schema.ts'
+import { evidenceOf } from '../../src/pages/evidence.ts'
+import { isEvmChain } from '../chain/receipt-verdict.ts'
+import type { BuilderDeps } from './run-job.ts'
+
+/** Returns the number of new statements. The months of a wallet are closed in order. */
+export async function makeStatements({
+  database: { reader, write },
+  clock,
+  signal,
+}: Pick<BuilderDeps, 'clock' | 'database' | 'signal'>): Promise<number> {
+  while (await write(noteDueMonths)) signal.throwIfAborted()
+  const nowMs = clock.now()
+  let made = 0
+  let waiting: string | null = null
+  for (const { wallet, month } of await dueMonths(reader, firstOpenMonth(nowMs))) {
+    signal.throwIfAborted()
+    if (wallet === waiting) continue
+    const statement = await statementOf(reader, wallet, month, nowMs)
+    if (statement === 'open') waiting = wallet
+    else if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
+    else await write((tx) => putStatement(tx, wallet, statement))
+    if (typeof statement === 'object') made += 1
+  }
+  return made
+}
+
+/** `empty`: an earlier statement has the receipts. */
+async function statementOf(
+  db: Db,
+  wallet: string,
+  month: string,
+  nowMs: number,
+): Promise<IncomeStatement | 'empty' | 'open'> {
+  const closed = await statementsOf(db, wallet)
+  const earlier = closed.map(({ body }) => body)
+  const stated = lastStated(earlier)
+  const records = await incomeRecords(db, wallet, monthEnd(month))
+  const fresh = records.filter(({ id }) => !stated.has(id)).slice(0, maxStatedReceipts)
+  const [first] = fresh
+  if (first === undefined) return 'empty'
+  // Receipts on chains that nobody checks get no other verdict.
+  const isFinal = ({ onchain, verdict }: IncomeRecord) =>
+    onchain !== 'pending' || verdict === 'unchecked'
+  if (!fresh.every(isFinal)) return 'open'
+  const last = closed.at(-1)
+  const facts = {
+    wallet: first.to_display,
+    month,
+    closed_at: isoTime(nowMs),
+    previous: last === undefined ? null : { month: last.month, sha256: last.sha256 },
+    receipts: fresh.map(rowOf),
+  }
+  return makeStatement(facts, records.filter(({ id }) => stated.has(id)).map(rowOf), earlier)
+}
+
+function rowOf(record: IncomeRecord): IncomeReceipt {
+  const { kind, verification, chain, tx_hash, platform, dispute, payer } = record
+  const isOnChain = record.onchain === 'verified'
+  const isLinked = isOnChain && (record.is_linked === 1 || payer === record.to_wallet)
+  const facts = { kind, verification, onchain_verified: isOnChain, ...present({ platform }) }
+  const evidence = evidenceOf(facts)
+  const leaf = evidence === 'on chain' && !isLinked ? leafOf(record) : null
+  const from = record.from_display ?? (payer === null ? null : checksumAddress(payer))
+  return {
+    receipt_id: record.id,
+    occurred_at: record.occurred_at,
+    rail: record.rail,
+    verdict: isLinked ? 'linked' : evidence === 'on chain' ? 'on_chain' : evidence,
+    amount_usdc: toUsdc(record.amount_micro_usdc),
+    ...present({ payer: from, platform, chain, tx_hash, dispute, leaf }),
+  }
+}
+
+/** @throws Error if a verified receipt lacks a fact of its transfer */
+function leafOf(record: IncomeRecord): IncomeLeaf {
+  const { chain, tx_hash, payer: from, block_at, log_index } = record
+  const isWhole = tx_hash !== null && from !== null && block_at !== null && log_index !== null
+  if (chain === null || !isEvmChain(chain) || !isWhole) {
+    throw new Error(`the transfer of ${record.id} is incomplete`)
+  }
+  return {
+    chain_id: chains[chain].chainId,
+    token: chains[chain].usdc.address,
+    from,
+    to: record.to_wallet,
+    amount_micro_usdc: record.amount_micro_usdc,
+    block_time: Date.parse(block_at) / secondMs,
+    tx_hash,
+    log_index,
+  }
+}
