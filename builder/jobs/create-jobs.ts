@@ -9,6 +9,7 @@ import { exportIfDue } from '../export/export.ts'
 import type { LedgerLog } from '../log/log.ts'
 import { loadAuthored } from '../world/authored.ts'
 import type { ReceiptRun } from '../world/receipt-run.ts'
+import { checkAgents } from './agents.ts'
 import { createBuildQueue } from './build-queue.ts'
 import type { BuildQueueDeps } from './build-queue.ts'
 import { checkPacts, pactsTimeoutMs } from './check-pacts.ts'
@@ -121,6 +122,11 @@ export function createJobs(deps: JobsDeps) {
       runJob('statements', deps, async () => {
         const made = await makeStatements(deps)
         return { detail: `${made} income statements made`, quiet: made === 0 }
+      }),
+    agents: () =>
+      runJob('agents', deps, async () => {
+        const read = await checkAgents(deps)
+        return { detail: `${read} agents read`, quiet: read === 0 }
       }),
     tidy: createTidy(deps),
   }

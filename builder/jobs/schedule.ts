@@ -28,6 +28,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'disputes', when: '*/10 * * * *', run: (jobs) => jobs.standings(), thenBuild: true },
   { name: 'export', when: '53 * * * *', run: (jobs) => jobs.export(), thenBuild: true },
   { name: 'statements', when: '19 3 * * *', run: (jobs) => jobs.statements() },
+  { name: 'agents', when: '*/10 * * * *', run: (jobs) => jobs.agents(), thenBuild: true },
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
   { name: 'witnesses', when: everyMinute, run: (jobs) => jobs.cosign() },
   { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },

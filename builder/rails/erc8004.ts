@@ -11,7 +11,7 @@ import type { ChunkPayouts } from './aggregated-logs.ts'
 import { payoutAt, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
-const identityRegistry: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
+export const identityRegistry: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 const reputationRegistry: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
 
 export const identityEvents = parseAbi([

@@ -53,6 +53,7 @@ export async function registerWorker(
       url: body.url ?? null,
       bio: body.bio ?? null,
       receiptKey,
+      agent: body.erc8004 ?? null,
       now: updatedAt,
     })
     await queueEntries(tx, change)

@@ -14,6 +14,7 @@ export const jobNames = [
   'disputes',
   'export',
   'statements',
+  'agents',
 ] as const
 export type JobName = (typeof jobNames)[number]
 

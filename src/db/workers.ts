@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 import type { Worker } from '../contract/schemas/worker.ts'
 import { present } from '../core/entries.ts'
 import type { Wallet } from '../core/wallet.ts'
@@ -22,23 +24,45 @@ function toWorker(row: Row): Worker {
     ...present({ display_name: row.displayName }),
     skills: [...row.skills],
     ...present({ url: row.url, bio: row.bio, receipt_key: row.receiptKey }),
+    ...present({ erc8004: agentOf(row) }),
     registered_at: row.registeredAt,
     updated_at: row.updatedAt,
   }
 }
 
+function agentOf({ wallet, agent: id, agentWallet, agentCheckedAt }: Row): Worker['erc8004'] {
+  if (id === null) return undefined
+  if (agentWallet === null) return { id, state: 'not_checked' }
+  const named = /^0x0+$/.test(agentWallet) ? 'no_wallet' : 'other_wallet'
+  const state = agentWallet === wallet ? 'confirmed' : named
+  return { id, state, ...present({ checked_at: agentCheckedAt }) }
+}
+
+/** Those of a chain that were not checked since `before`, the unchecked ones first. */
+export async function agentsToCheck(db: Db, prefix: string, before: string, limit: number) {
+  const rows = await db
+    .selectFrom('workers')
+    .select(['wallet', 'agent'])
+    .where('agent', 'like', `${prefix}%`)
+    .where(sql<string>`coalesce(agent_checked_at, '')`, '<=', before)
+    .orderBy(sql`coalesce(agent_checked_at, '')`)
+    .limit(limit)
+    .execute()
+  return rows.map(({ wallet, agent }) => ({ wallet, agent: agent ?? '' }))
+}
+
 export interface WorkerInput extends Pick<
   Row,
-  'displayName' | 'skills' | 'url' | 'bio' | 'receiptKey'
+  'displayName' | 'skills' | 'url' | 'bio' | 'receiptKey' | 'agent'
 > {
   readonly wallet: Wallet
   readonly now: string
 }
 
-/** Keeps the time of registration. */
+/** Keeps the time of registration; the agent is checked again. */
 export async function putWorker(db: Db, input: WorkerInput): Promise<void> {
   const { wallet, now, ...facts } = input
-  const changes = { ...facts, updatedAt: now }
+  const changes = { ...facts, agentWallet: null, agentCheckedAt: null, updatedAt: now }
   const record = { wallet: wallet.id, display: wallet.display, registeredAt: now, ...changes }
   const { seq: workerSeq } = await db
     .insertInto('workers')

@@ -135,6 +135,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
         facts([
           ['Wallet', code(wallet)],
           fact('Address', worker?.url, address),
+          fact('ERC-8004 agent', worker?.erc8004, agentText),
           fact('Key that signs receipts', worker?.receipt_key, code),
         ]),
       ),
@@ -145,6 +146,17 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
       ]),
     ],
   }
+}
+
+const agentStates = {
+  confirmed: 'confirmed: the registry names this wallet',
+  other_wallet: 'not confirmed: the registry names another wallet',
+  no_wallet: 'not confirmed: the registry names no wallet',
+  not_checked: 'not checked yet',
+} as const
+
+function agentText({ id, state, checked_at: at }: NonNullable<Worker['erc8004']>): Inline {
+  return inline`${code(id)} ${sub(inline`${agentStates[state]}${at === undefined ? '' : inline`, read ${time(at)}`}`)}`
 }
 
 function verdictOf(receipts: readonly Receipt[], total: string, income: Income): Inline {

@@ -36,7 +36,14 @@ const gather = (nowMs = startMs) => gatherCommunity(database, { siteUrl, nowMs }
 
 async function register(name: string): Promise<void> {
   const wallet = parseWallet(nearWallet(name).address)
-  const facts = { skills: ['a'], url: null, bio: null, receiptKey: null, displayName: null }
+  const facts = {
+    skills: ['a'],
+    url: null,
+    bio: null,
+    receiptKey: null,
+    agent: null,
+    displayName: null,
+  }
   await database.write((tx) => putWorker(tx, { wallet, now: isoTime(startMs), ...facts }))
 }
 

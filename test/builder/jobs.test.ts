@@ -60,6 +60,7 @@ const idle: Jobs = {
   export: nothing,
   standings: nothing,
   statements: nothing,
+  agents: nothing,
   tidy: async () => await Promise.resolve(),
   log: nothing,
   cosign: nothing,

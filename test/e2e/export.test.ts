@@ -109,7 +109,13 @@ beforeAll(async () => {
     check: () => Promise.resolve(),
   })
   await makePartner(service, evmWallet('bob'), { handle: 'bob-agents', tier: 'free' })
-  const facts = { skills: ['a'], url: null, bio: 'Two\r\nlines, "quoted"', receiptKey: null }
+  const facts = {
+    skills: ['a'],
+    url: null,
+    bio: 'Two\r\nlines, "quoted"',
+    receiptKey: null,
+    agent: null,
+  }
   const { database } = service.actions
   await database.write(async (tx) => {
     await putWorker(tx, { wallet: alice, now: isoTime(nowMs), displayName: formula, ...facts })

@@ -125,6 +125,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         url: null,
         bio: null,
         receiptKey: null,
+        agent: null,
         now: isoTime(nowMs),
       }),
     poll: async (tx, n, nowMs) => {

@@ -62,6 +62,7 @@ beforeAll(async () => {
         url: null,
         bio: null,
         receiptKey: null,
+        agent: null,
         now: new Date(service.clock.now() + at).toISOString(),
       })
     }

@@ -24,6 +24,16 @@ import {
 } from './input.ts'
 import { skillSlug } from './skill.ts'
 
+export const agentChains = ['base', 'ethereum'] as const
+
+const workerAgent = model('WorkerAgent', {
+  id: text(80).describe('Chain and id of the agent in the ERC-8004 identity registry.'),
+  state: z
+    .enum(['confirmed', 'other_wallet', 'no_wallet', 'not_checked'])
+    .describe('Whether `getAgentWallet` of the registry is the wallet of the worker.'),
+  checked_at: time.optional().describe('When the registry was last read.'),
+})
+
 export const worker = model('Worker', {
   wallet,
   display_name: text(80).optional(),
@@ -32,6 +42,7 @@ export const worker = model('Worker', {
   url: url.optional(),
   bio: text(1000).optional(),
   receipt_key: text(64).optional(),
+  erc8004: workerAgent.optional(),
   registered_at: time,
   updated_at: time,
 })
@@ -83,6 +94,14 @@ export const registerBody = bodyModel('WorkerRegistration', {
   receipt_key: text(64)
     .optional()
     .describe('Base64 of the ed25519 public key for receipts of this worker.'),
+  erc8004: z
+    .string()
+    .regex(
+      /^eip155:(?:1|8453):(?:0|[1-9]\d{0,30})$/,
+      'must be eip155:8453:<agent id> on Base, or eip155:1:<agent id> on Ethereum',
+    )
+    .optional()
+    .describe('The ERC-8004 agent of the worker, such as `eip155:8453:42`.'),
   timestamp: timeInput,
   signature: signatureInput,
   oath_signature: signatureInput.optional().describe('Signature over the filled-in worker oath.'),

@@ -16,12 +16,18 @@ export const peopleTables = {
       url: column.optionalText,
       bio: column.optionalText,
       receipt_key: column.optionalText,
+      /** ERC-8004: `eip155:<chain>:<agent id>`. */
+      agent: column.optionalText,
+      /** Of the agent in the registry, in lower case; null before the first check. */
+      agent_wallet: column.optionalText,
+      agent_checked_at: column.optionalText,
       registered_at: column.text,
       updated_at: column.text,
     },
     indexes: {
       workers_by_update: '(updated_at)',
       workers_by_registration: '(registered_at)',
+      workers_by_agent: '(agent_checked_at) where agent is not null',
     },
   },
 
