@@ -126,8 +126,9 @@ function chooseTransfer(
 
 function unitsOf({ chain, assetSymbol, amountMicroUsdc, kind }: CheckedReceipt): bigint | null {
   if (assetSymbol !== 'USDC' || !isEvmChain(chain)) return null
-  if (hasAmountOfChain(kind)) return 0n
-  return (BigInt(amountMicroUsdc) * 10n ** BigInt(chains[chain].usdc.decimals)) / 1_000_000n
+  // A transfer of nothing needs no consent of its payer.
+  const least = hasAmountOfChain(kind) ? 1 : amountMicroUsdc
+  return (BigInt(least) * 10n ** BigInt(chains[chain].usdc.decimals)) / 1_000_000n
 }
 
 export function isEvmChain(chain: string): chain is EvmChainName {

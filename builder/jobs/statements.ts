@@ -2,6 +2,7 @@
 import { chains } from '../../src/chain/chains.ts'
 import { present } from '../../src/core/entries.ts'
 import { toUsdc } from '../../src/core/money.ts'
+import { isAmountUnknown } from '../../src/core/onchain.ts'
 import {
   firstOpenMonth,
   lastStated,
@@ -23,6 +24,7 @@ import {
 import type { IncomeRecord } from '../../src/db/income.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { evidenceOf } from '../../src/pages/evidence.ts'
+import type { Evidence } from '../../src/pages/evidence.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
 import type { BuilderDeps } from './run-job.ts'
 
@@ -77,6 +79,16 @@ async function statementOf(
   return makeStatement(facts, records.filter(({ id }) => stated.has(id)).map(rowOf), earlier)
 }
 
+const verdictNames = {
+  'on chain': 'on_chain',
+  attested: 'attested',
+  agreed: 'agreed',
+  'signed by the seller': 'signed_by_the_seller',
+  claimed: 'claimed',
+  reversed: 'reversed',
+  rejected: 'rejected',
+} as const satisfies Record<Evidence, IncomeReceipt['verdict']>
+
 function rowOf(record: IncomeRecord): IncomeReceipt {
   const { kind, verification, chain, tx_hash, platform, dispute, payer } = record
   const isOnChain = record.onchain === 'verified'
@@ -89,8 +101,11 @@ function rowOf(record: IncomeRecord): IncomeReceipt {
     receipt_id: record.id,
     occurred_at: record.occurred_at,
     rail: record.rail,
-    verdict: isLinked ? 'linked' : evidence === 'on chain' ? 'on_chain' : evidence,
+    verdict: isLinked ? 'linked' : verdictNames[evidence],
     amount_usdc: toUsdc(record.amount_micro_usdc),
+    ...(isAmountUnknown(kind, record.amount_micro_usdc)
+      ? { unknown_figures: ['amount_usdc'] }
+      : {}),
     ...present({ payer: from, platform, chain, tx_hash, dispute, leaf }),
   }
 }

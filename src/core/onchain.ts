@@ -22,3 +22,7 @@ export const receiptKinds = ['platform', 'signed', 'x402', 'erc8004'] as const
 export function hasAmountOfChain(kind: (typeof receiptKinds)[number]): boolean {
   return kind === 'x402' || kind === 'erc8004'
 }
+
+export function isAmountUnknown(kind: (typeof receiptKinds)[number], amount: number): boolean {
+  return hasAmountOfChain(kind) && amount === 0
+}

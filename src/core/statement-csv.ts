@@ -18,5 +18,8 @@ export function statementCsv({ month, receipts, corrections }: IncomeStatement):
   const corrected = corrections.map(({ was, is, change_usdc: counted_usdc, ...row }) => {
     return { line: 'correction', ...row, verdict: is, verdict_before: was, counted_usdc }
   })
-  return csv(columns, [...stated, ...corrected])
+  const lines = [...stated, ...corrected].map(({ unknown_figures, ...line }) =>
+    unknown_figures === undefined ? line : { ...line, amount_usdc: null },
+  )
+  return csv(columns, lines)
 }

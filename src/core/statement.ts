@@ -23,6 +23,7 @@ const verdict = z.enum([
   'linked',
   'attested',
   'agreed',
+  'signed_by_the_seller',
   'claimed',
   'reversed',
   'rejected',
@@ -48,6 +49,7 @@ export const incomeReceipt = z.object({
   rail: text,
   verdict,
   amount_usdc: usdc,
+  unknown_figures: z.array(z.literal('amount_usdc')).optional(),
   payer: text.optional(),
   platform: text.optional(),
   chain: text.optional(),
@@ -58,7 +60,13 @@ export const incomeReceipt = z.object({
 export type IncomeReceipt = z.infer<typeof incomeReceipt>
 
 export const incomeCorrection = z.object({
-  ...incomeReceipt.pick({ receipt_id: true, rail: true, amount_usdc: true, dispute: true }).shape,
+  ...incomeReceipt.pick({
+    receipt_id: true,
+    rail: true,
+    amount_usdc: true,
+    unknown_figures: true,
+    dispute: true,
+  }).shape,
   month: statementMonth.describe('The statement that lists the receipt.'),
   was: verdict.describe('The verdict when it was last stated.'),
   is: verdict.describe('The verdict now.'),
@@ -144,12 +152,15 @@ export function lastStated(earlier: readonly IncomeStatement[]): ReadonlyMap<str
 }
 
 function correctionOf(row: IncomeReceipt, stated: Stated | undefined) {
-  const { receipt_id, rail, amount_usdc, verdict: is, dispute: state } = row
+  const { receipt_id, rail, amount_usdc, unknown_figures, verdict: is, dispute: state } = row
   if (stated === undefined || (stated.is === is && stated.dispute === state)) return null
   const { month, is: was } = stated
   const change_usdc = (Number(is === 'on_chain') - Number(was === 'on_chain')) * amount_usdc
-  const disputed = state === undefined ? {} : { dispute: state }
-  return { receipt_id, rail, amount_usdc, ...disputed, month, was, is, change_usdc }
+  const optional = {
+    ...(unknown_figures && { unknown_figures }),
+    ...(state === undefined ? {} : { dispute: state }),
+  }
+  return { receipt_id, rail, amount_usdc, ...optional, month, was, is, change_usdc }
 }
 
 const amountOf = (row: Pick<IncomeReceipt, 'amount_usdc'>): number => row.amount_usdc

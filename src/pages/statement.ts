@@ -3,7 +3,7 @@ import { pathOf } from '../contract/routes.ts'
 import { counted } from '../core/number-text.ts'
 import type { IncomeStatement } from '../core/statement.ts'
 import { facts, glance, links, para, section, standing, verdict } from './blocks.ts'
-import { evidenceLegend } from './evidence.ts'
+import { evidenceLegend, knownAmount } from './evidence.ts'
 import { amountText, day, hash, pill, sub, time, usdc } from './figures.ts'
 import { code, inline, link, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
@@ -100,7 +100,7 @@ export function statementPage(
 type Line = Pick<IncomeStatement['receipts'][number], 'dispute' | 'verdict'>
 
 function verdictCell({ verdict: name, dispute }: Line) {
-  const word = name.replace('_', ' ')
+  const word = name.replaceAll('_', ' ')
   const shown = pill(word)
   return cell(dispute === undefined ? shown : inline`${shown} ${sub(`dispute ${dispute}`)}`, word)
 }
@@ -128,7 +128,7 @@ function receiptLines({ receipts }: IncomeStatement, names: Names): HtmlAndMarkd
       column('Date', ({ receipt_id: id, occurred_at: at }) =>
         cell(link(receiptPath(id), day(at)), at),
       ),
-      amountColumn('Amount', 'USDC', (row) => row.amount_usdc),
+      amountColumn('Amount', 'USDC', knownAmount),
       column('Verdict', verdictCell),
       column('Rail', ({ rail }) => cell(railName(rail, names), rail)),
       column('Payer', ({ payer }) =>
@@ -150,7 +150,7 @@ function correctionLines({ corrections }: IncomeStatement): HtmlAndMarkdown {
       column('Receipt', ({ receipt_id: id }) => link(receiptPath(id), hash(id))),
       column('Was', ({ was }) => verdictCell({ verdict: was })),
       column('Is', ({ is, dispute }) => verdictCell({ verdict: is, dispute })),
-      amountColumn('Amount', 'USDC', (line) => line.amount_usdc),
+      amountColumn('Amount', 'USDC', knownAmount),
       amountColumn('Change', 'USDC', (line) => line.change_usdc),
     ],
   })

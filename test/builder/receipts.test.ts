@@ -276,6 +276,7 @@ describe('a receipt whose amount the chain says', () => {
     ['pays another wallet', { to: bob.address }],
     ['is paid by another wallet', { to: seller.address, from: bob.address }],
     ['moves another token', { to: seller.address, token: fakeToken }],
+    ['moves nothing', { to: seller.address, usdc: 0 }],
   ])('a receipt of a seller is rejected if its transaction %s', async (_, changes) => {
     const id = await sendBySeller(await chain.pay(paidMs, payment(changes)), '10000000')
     await chain.mine(15)

@@ -107,6 +107,7 @@ test('the total has only confirmed receipts of others; all others are counted ap
     { verdict: 'linked', receipts: 1, amount_usdc: 0.3 },
     { verdict: 'attested', receipts: 1, amount_usdc: 0.4 },
     { verdict: 'agreed', receipts: 1, amount_usdc: 0.5 },
+    { verdict: 'signed_by_the_seller', receipts: 0, amount_usdc: 0 },
     { verdict: 'claimed', receipts: 1, amount_usdc: 0.6 },
     { verdict: 'reversed', receipts: 0, amount_usdc: 0 },
     { verdict: 'rejected', receipts: 1, amount_usdc: 0.7 },

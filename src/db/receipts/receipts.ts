@@ -7,7 +7,7 @@ import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
 import { entriesOf, present } from '../../core/entries.ts'
 import { toUsdc } from '../../core/money.ts'
-import { hasAmountOfChain } from '../../core/onchain.ts'
+import { isAmountUnknown } from '../../core/onchain.ts'
 import { countList, isLater, newestFirst } from '../list-queries.ts'
 import type { RowList } from '../list-queries.ts'
 import type { QueuedEntry } from '../log.ts'
@@ -168,7 +168,7 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
     ...present({ chain, tx_hash: txHash, from_wallet: record.fromDisplay }),
     to_wallet: record.toDisplay,
     amount_usdc: toUsdc(record.amountMicroUsdc),
-    ...(hasAmountOfChain(record.kind) && record.amountMicroUsdc === 0
+    ...(isAmountUnknown(record.kind, record.amountMicroUsdc)
       ? { unknown_figures: ['amount_usdc' as const] }
       : {}),
     asset_symbol: record.assetSymbol,
