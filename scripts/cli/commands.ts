@@ -88,6 +88,7 @@ export const additions: { readonly [Id in RouteId]?: Additions<Id> } = {
     oath: (input) => (input.text('email') === undefined ? 'claim' : undefined),
     needsKey: (input) => input.text('email') === undefined,
   },
+  listStatements: { columns: 'month total_usdc running_total_usdc closed_at sha256' },
   getReputation: { words: 'reputation' },
   listReceipts: { columns: 'occurred_at rail amount_usdc verification receipt_id' },
   listPlatforms: { columns: 'platform name added_at public_key' },
