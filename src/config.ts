@@ -7,6 +7,7 @@ import { entriesOf } from './core/entries.ts'
 import { parseWitnessPolicy } from './core/tlog/policy.ts'
 import { checksumAddress } from './core/wallet.ts'
 import type { Bucket } from './outbound/object-store.ts'
+import { cdpSecret } from './payments/cdp-token.ts'
 
 interface Setting {
   readonly doc: string
@@ -207,6 +208,12 @@ export const settings = {
     rpcUrl,
     'Base URL of the facilitator, which is used if `SETTLEMENT` is `facilitator`.',
   ),
+  CDP_API_KEY_ID: {
+    doc: 'ID of an API key of the Coinbase Developer Platform. Set it with `CDP_API_KEY_SECRET` if the facilitator is `https://api.cdp.coinbase.com/platform/v2/x402`.',
+    schema: z.string().min(1),
+    default: null,
+  },
+  CDP_API_KEY_SECRET: secret(cdpSecret, 'Secret of this API key, Ed25519 (base64) or ECDSA (PEM).'),
   SMTP_URL: secret(
     z.url({ protocol: /^smtps?$/ }),
     'Mail server URL, `smtp://user:password@host:port` or `smtps://…`. If unset, e-mails are written to `outbox` in `DATA_DIR`.',
@@ -293,12 +300,14 @@ const requiredIf: Readonly<Record<string, readonly SettingName[]>> = {
   'SETTLEMENT is local': ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'SETTLER_KEY_FILE'],
   'SETTLEMENT is facilitator': ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'FACILITATOR_URL'],
   'PUBLISH_URL is set': ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  'CDP_API_KEY_ID is set': ['CDP_API_KEY_SECRET'],
+  'CDP_API_KEY_SECRET is set': ['CDP_API_KEY_ID'],
 }
 
 function missingSettings(values: Readonly<Record<string, unknown>>): string[] {
   const settlement = `SETTLEMENT is ${String(values['SETTLEMENT'])}`
-  const conditions = [settlement, ...(values['PUBLISH_URL'] === null ? [] : ['PUBLISH_URL is set'])]
-  return conditions.flatMap((condition) =>
+  const set = Object.keys(values).filter((name) => values[name] !== null)
+  return [settlement, ...set.map((name) => `${name} is set`)].flatMap((condition) =>
     (requiredIf[condition] ?? [])
       .filter((name) => values[name] === null)
       .map((name) => `${name}: must be set if ${condition}. ${settings[name].doc}`),

@@ -1,6 +1,7 @@
 /** Shared parts of routes. */
 import type { z } from 'zod'
 
+import { encodeCursor } from '../core/cursor.ts'
 import { json, parameter } from './route.ts'
 import { cursorInput, limitInput } from './schemas/common.ts'
 import { timeInput, walletInput } from './schemas/input.ts'
@@ -36,7 +37,11 @@ export const walletParameter = (description = 'A wallet address, in any accepted
 export const sinceParameter = (description: string) =>
   parameter(timeInput, description, '2026-11-20T00:00:00Z')
 
-export const pageQuery = {
+export const pageQuery = (list: string) => ({
   limit: parameter(limitInput, 'Entries per page, 1 to 200.', '50'),
-  cursor: parameter(cursorInput, '`next_cursor` of the previous page; opaque.', 'd29ya2Vycy4xMjM'),
-} as const
+  cursor: parameter(
+    cursorInput,
+    '`next_cursor` of the previous page; opaque.',
+    encodeCursor(list, 123),
+  ),
+})

@@ -1,20 +1,49 @@
-/** The bazaar extension of x402, for catalogues of paid resources. The data is small, since it is part of a header. */
+/** The bazaar extension of x402, for catalogues of paid resources. */
+import { z } from 'zod'
+
+import { present } from '../core/entries.ts'
 import { answerExample } from './openapi/examples.ts'
+import { isObject } from './openapi/json.ts'
+import type { OpenApiObject } from './openapi/json.ts'
+import { parameterSchema } from './openapi/schemas.ts'
 import type { Route } from './route.ts'
 
-/** Value of `extensions.bazaar`: data and its JSON Schema. */
-export function bazaarExtension({ id, method, query, params, answers }: Route, body?: object) {
-  const queryParams = examplesOf(query)
-  const pathParams = examplesOf(params)
+type Size = 'outline' | 'complete'
+type Bazaar = ReturnType<typeof bazaarExtension>
+const known = new WeakMap<Route, Readonly<Record<Size, Bazaar>>>()
+
+/** Both sizes, converted once: every 402 contains the outline. */
+export function bazaarOf(route: Route): Readonly<Record<Size, Bazaar>> {
+  const both = known.get(route) ?? {
+    outline: bazaarExtension(route, 'outline'),
+    complete: bazaarExtension(route, 'complete'),
+  }
+  known.set(route, both)
+  return both
+}
+
+/**
+ * Value of `extensions.bazaar`: data and its JSON Schema. The outline is for a header: it has the types of parameters
+ * and of the first level of the answer, and no example of the answer.
+ */
+export function bazaarExtension(route: Route, size: Size, body?: object) {
+  const { id, method, path, query, params, answers } = route
   const { contentType: format } = answers[200] ?? {}
-  const example = answerExample(id, 200)
+  const example = size === 'complete' ? answerExample(id, 200) : undefined
+  const { schema = z.string() } = answers[200] ?? {}
+  const { $schema: _dialect, ...answer } = z
+    .record(z.string(), z.json())
+    .parse(z.toJSONSchema(schema, { io: 'input' }))
+  const sized = (each: OpenApiObject): object => (size === 'complete' ? each : outlineOf(each))
+  const queryParams = parametersOf(query)
+  const pathParams = params && parametersOf(params)
   return {
     info: {
       input: {
         type: 'http',
         method,
-        ...(queryParams && { queryParams }),
-        ...(pathParams && { pathParams }),
+        queryParams: queryParams.example,
+        ...(pathParams && { pathParams: pathParams.example }),
         ...(body && { bodyType: 'json', body }),
       },
       output: {
@@ -31,32 +60,50 @@ export function bazaarExtension({ id, method, query, params, answers }: Route, b
           properties: {
             type: { type: 'string', const: 'http' },
             method: { type: 'string', enum: [method] },
-            ...(queryParams && { queryParams: mapSchema(queryParams) }),
+            queryParams: sized(queryParams.schema),
             ...(pathParams && {
-              pathParams: { ...mapSchema(pathParams), required: Object.keys(pathParams) },
+              pathParams: { ...sized(pathParams.schema), required: Object.keys(params) },
             }),
             ...(body && { bodyType: { type: 'string', enum: ['json'] }, body: { type: 'object' } }),
           },
-          required: ['type', 'method', ...(body ? ['bodyType', 'body'] : [])],
+          required: [
+            'type',
+            'method',
+            ...(pathParams ? ['pathParams'] : []),
+            ...(body ? ['bodyType', 'body'] : []),
+          ],
         },
-        output: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
+        output: {
+          type: 'object',
+          properties: { type: { type: 'string' }, example: sized(answer) },
+          required: ['type'],
+        },
       },
-      required: ['input'],
+      required: ['input', 'output'],
     },
+    ...(pathParams && { routeTemplate: path.replaceAll(/\{(\w+)\}/g, ':$1') }),
   }
 }
 
-type ParameterMap = Readonly<Record<string, string>>
-
-function mapSchema(map: ParameterMap) {
-  const text = { type: 'string' }
-  const properties = Object.fromEntries(Object.keys(map).map((name) => [name, text]))
-  return { type: 'object', properties }
+function parametersOf(parameters: Route['query'] = {}) {
+  const entries = Object.entries(parameters)
+  const valuesOf = (part: 'schema' | 'example') =>
+    Object.fromEntries(entries.map(([name, each]) => [name, parameterSchema(each)[part] ?? null]))
+  return {
+    example: valuesOf('example'),
+    schema: { type: 'object', properties: valuesOf('schema') },
+  }
 }
 
-/** Returns null if there are no parameters. */
-function examplesOf(parameters: Route['query']): ParameterMap | null {
-  const entries = Object.entries(parameters ?? {})
-  if (entries.length === 0) return null
-  return Object.fromEntries(entries.map(([name, { example = '' }]) => [name, example]))
+function outlineOf({ type, properties }: OpenApiObject): object {
+  const members = Object.entries(isObject(properties) ? properties : {}).map(
+    ([name, member]): [string, object] => {
+      const { type, anyOf, enum: names } = isObject(member) ? member : {}
+      const types = Array.isArray(anyOf)
+        ? anyOf.map((each) => isObject(each) && each['type'])
+        : type
+      return [name, present({ type: types, enum: names })]
+    },
+  )
+  return { type, properties: Object.fromEntries(members) }
 }

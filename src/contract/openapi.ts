@@ -4,10 +4,9 @@ import { toBePaid } from './answers.ts'
 import { errorCodes } from './errors.ts'
 import { errorExample, usualError } from './openapi/errors.ts'
 import { answerExample, bodyExample } from './openapi/examples.ts'
-import { isObject } from './openapi/json.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
 import parts from './openapi/parts.json' with { type: 'json' }
-import { asJson, componentSchemas, schemaOf } from './openapi/schemas.ts'
+import { asJson, componentSchemas, parameterSchema, schemaOf } from './openapi/schemas.ts'
 import { apiPrefix, hasSignature, takesPayment } from './route.ts'
 import type { Answer, Parameter, Route } from './route.ts'
 import { errorModel } from './schemas/service.ts'
@@ -135,16 +134,14 @@ function withExample(example: object | undefined): OpenApiObject {
 }
 
 function parameter(place: 'path' | 'query', name: string, value: Parameter): OpenApiObject {
-  const { description, example } = value
-  const schema = schemaOf(value.schema)
-  const isNumber = isObject(schema) && schema['type'] === 'integer'
+  const { schema, example } = parameterSchema(value)
   return {
     name,
     in: place,
     required: place === 'path',
-    description,
+    description: value.description,
     schema,
-    ...(example === undefined ? {} : { example: isNumber ? Number(example) : example }),
+    ...(example === undefined ? {} : { example }),
   }
 }
 

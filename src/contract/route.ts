@@ -45,6 +45,8 @@ export interface RouteFacts {
   readonly access: Access
   /** USDC per answer, as a decimal, for callers without a covering tier. */
   readonly price?: string
+  /** What is sold, for catalogues: one sentence. */
+  readonly offer?: string
   /** Limits of a price that depends on the request. */
   readonly priceRange?: { readonly min: string; readonly max: string }
   readonly summary: string

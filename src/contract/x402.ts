@@ -34,16 +34,28 @@ export interface PaymentTerms {
 
 /** @param resource absolute address of the request. */
 export function termsOf(
-  route: Pick<Route, 'summary' | 'answers'> & { readonly price: string },
+  route: Pick<Route, 'summary' | 'offer' | 'answers'> & { readonly price: string },
   resource: string,
   payTo: string,
 ): PaymentTerms {
   return {
     resource,
-    description: route.summary,
+    description: route.offer ?? route.summary,
     mimeType: route.answers[200]?.contentType ?? 'application/json',
     amountMicroUsdc: microUsdcOf(route.price),
     payTo,
+  }
+}
+
+/** What the terms are for, with what catalogues show of the service: at most 32 characters of the name, and 5 tags. */
+export function resourceOf({ resource: url, description, mimeType }: PaymentTerms) {
+  return {
+    url,
+    description,
+    mimeType,
+    serviceName: 'Agent Income Ledger',
+    tags: ['ai-agents', 'income', 'reputation', 'data'],
+    iconUrl: new URL('/favicon.svg', url).href,
   }
 }
 

@@ -2,7 +2,7 @@
 import type { ActionDeps } from '../actions/deps.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
 import { purchase } from '../actions/purchase/purchase.ts'
-import { bazaarExtension } from '../contract/bazaar.ts'
+import { bazaarOf } from '../contract/bazaar.ts'
 import { ApiError } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
@@ -28,9 +28,11 @@ export async function sellRead(
   const { incoming, nowMs } = context
   const { payments } = actions
   const resource = `${actions.site.url}${incoming.url ?? ''}`
+  const { outline, complete } = bazaarOf(route)
   const offer: PaymentOffer = {
     terms: termsOf(route, resource, receiverOf(payments)),
-    extensions: { bazaar: bazaarExtension(route) },
+    extensions: { bazaar: outline },
+    catalogued: { bazaar: complete },
   }
   const header = paymentHeaderOf(incoming)
   if (hasCredentials(incoming)) {

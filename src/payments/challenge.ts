@@ -1,7 +1,7 @@
 /** Payment terms and outcomes as headers and bodies of x402 versions 1 and 2. */
 import { ApiError } from '../contract/errors.ts'
 import type { ErrorCode } from '../contract/errors.ts'
-import { acceptsV1, acceptsV2, decimalUsdc, paymentAsset } from '../contract/x402.ts'
+import { acceptsV1, acceptsV2, decimalUsdc, paymentAsset, resourceOf } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import { encodeHeader } from './codec.ts'
 
@@ -11,8 +11,10 @@ export const NO_RECEIVER = '0x0000000000000000000000000000000000000000'
 
 export interface PaymentOffer {
   readonly terms: PaymentTerms
-  /** Members under `extensions` in version 2; a kilobyte at most. */
+  /** Members under `extensions` in version 2; 1.5 kilobytes at most, since they are in a header. */
   readonly extensions?: Readonly<Record<string, object>> | undefined
+  /** The same members for the catalogue of a facilitator; missing for offers that only one partner receives. */
+  readonly catalogued?: Readonly<Record<string, object>>
 }
 
 export function paymentRequired(
@@ -21,11 +23,10 @@ export function paymentRequired(
   details?: string,
   headers: Readonly<Record<string, string>> = {},
 ): ApiError {
-  const { resource: url, description, mimeType } = terms
   const challenge = {
     x402Version: 2,
     error: code,
-    resource: { url, description, mimeType },
+    resource: resourceOf(terms),
     accepts: [acceptsV2(terms)],
     ...(extensions === undefined ? {} : { extensions }),
   }

@@ -1,19 +1,22 @@
 /** Settles through an external facilitator (x402 v2, section 7); transfers are always confirmed on-chain. */
 import { z } from 'zod'
 
-import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'
-import type { PaymentTerms } from '../contract/x402.ts'
+import { acceptsV2, paymentAsset, paymentScheme, resourceOf } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../core/deps.ts'
 import { readLimited } from '../outbound/read-limited.ts'
 import { outageText, withTimeout } from '../outbound/timeout.ts'
 import { SettlementUnavailableError, outageProblem, unavailabilityOf } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
+import type { createCdpTokens } from './cdp-token.ts'
+import type { PaymentOffer } from './challenge.ts'
 import type { SettlementRefusal, Settler } from './settler.ts'
 
 export interface FacilitatorDeps {
   readonly url: string
   readonly fetch: Fetch
   readonly clock: Pick<Clock, 'sleep'>
+  /** Null for facilitators that are open to all. */
+  readonly tokenFor: ReturnType<typeof createCdpTokens> | null
 }
 
 const VERIFY_TIMEOUT_MS = 8000
@@ -41,19 +44,19 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     body: object | null,
     timeoutMs: number,
   ): Promise<z.infer<Schema>> => {
-    const accept = { 'accept-encoding': 'identity' }
-    const form =
-      body === null
-        ? { method: 'GET', headers: accept }
-        : {
-            method: 'POST',
-            headers: { ...accept, 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          }
+    const method = body === null ? 'GET' : 'POST'
+    const url = new URL(`${deps.url}${path}`)
+    const token = deps.tokenFor?.(method, url)
+    const headers = {
+      'accept-encoding': 'identity',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+    }
+    const form = { method, headers, ...(body === null ? {} : { body: JSON.stringify(body) }) }
     try {
       const bytes = await withTimeout({ timeoutMs, clock: deps.clock }, async (signal) => {
         const options = { ...form, redirect: 'error', signal } as const
-        return await readLimited(await deps.fetch(`${deps.url}${path}`, options), MAX_ANSWER_BYTES)
+        return await readLimited(await deps.fetch(url, options), MAX_ANSWER_BYTES)
       })
       return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
@@ -62,8 +65,8 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
   }
   return {
     mode: 'facilitator',
-    async check(authorization, terms) {
-      const payment = requestOf(authorization, terms)
+    async check(authorization, offer) {
+      const payment = requestOf(authorization, offer)
       const { isValid, invalidReason } = await fetchJson(
         '/verify',
         verifyAnswer,
@@ -73,10 +76,10 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       if (isValid) return { ok: true, gas: 0n }
       return { ok: false, refusal: refusalOf(invalidReason) }
     },
-    async submit(authorization, { terms }, record) {
+    async submit(authorization, { offer }, record) {
       // The next request may send the transaction, whatever the response.
       await record(null)
-      const payment = requestOf(authorization, terms)
+      const payment = requestOf(authorization, offer)
       const settling = fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS)
       if ((await unavailabilityOf(settling)) !== null) return null
       const { success, errorReason, transaction = '' } = await settling
@@ -100,10 +103,12 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
   }
 }
 
-/** Uses the form of version 2 with the terms of this service, never those claimed by the payer. */
-function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms): object {
+/** Uses the form of version 2 with the offer of this service, never what the payer repeats of it. */
+function requestOf(
+  { signature, ...fields }: Authorization,
+  { terms, catalogued }: PaymentOffer,
+): object {
   const requirements = acceptsV2(terms)
-  const { resource: url, description, mimeType } = terms
   const { from, to, value, validAfter, validBefore, nonce } = fields
   const authorization = {
     from,
@@ -117,9 +122,10 @@ function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms)
     x402Version: 2,
     paymentPayload: {
       x402Version: 2,
-      resource: { url, description, mimeType },
+      resource: resourceOf(terms),
       accepted: requirements,
       payload: { signature, authorization },
+      ...(catalogued === undefined ? {} : { extensions: catalogued }),
     },
     paymentRequirements: requirements,
   }

@@ -4,8 +4,10 @@ import type { PrivateKeyAccount } from 'viem'
 
 import { WrongChainError } from '../chain/errors.ts'
 import type { EvmNode } from '../chain/node.ts'
-import type { Clock, Fetch } from '../core/deps.ts'
+import type { Clock, Fetch, Random } from '../core/deps.ts'
 import { outageProblem, unavailabilityOf } from './authorization.ts'
+import { createCdpTokens } from './cdp-token.ts'
+import type { CdpKey } from './cdp-token.ts'
 import { createUsdcChain } from './chain.ts'
 import { createFacilitator } from './facilitator.ts'
 import { createLocalSettler } from './local-settler.ts'
@@ -19,10 +21,16 @@ export type PaymentSettings =
       readonly keyFile: string
       readonly maxGasPriceWei: bigint
     }
-  | { readonly mode: 'facilitator'; readonly receiver: string; readonly facilitatorUrl: string }
+  | {
+      readonly mode: 'facilitator'
+      readonly receiver: string
+      readonly facilitatorUrl: string
+      readonly cdpKey: CdpKey | null
+    }
 
 export interface PaymentDeps {
   readonly clock: Clock
+  readonly random: Pick<Random, 'bytes'>
   readonly fetch: Fetch
   readonly node: EvmNode
   readonly pausesMs?: readonly number[]
@@ -73,7 +81,9 @@ async function settlerOf(
   deps: PaymentDeps & { readonly chain: ReturnType<typeof createUsdcChain> },
 ): Promise<Settler> {
   if (settings.mode === 'facilitator') {
-    return createFacilitator({ ...deps, url: settings.facilitatorUrl.replace(/\/+$/, '') })
+    const { cdpKey, facilitatorUrl } = settings
+    const tokenFor = cdpKey && createCdpTokens(cdpKey, deps)
+    return createFacilitator({ ...deps, url: facilitatorUrl.replace(/\/+$/, ''), tokenFor })
   }
   const { keyFile, maxGasPriceWei } = settings
   return createLocalSettler({ ...deps, account: await loadAccount(keyFile), maxGasPriceWei })

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../contract/errors.ts'
-import type { PaymentTerms } from '../contract/x402.ts'
 import type { Authorization } from './authorization.ts'
 import type { UsdcChain } from './chain.ts'
+import type { PaymentOffer } from './challenge.ts'
 
 export type SettlementMode = 'off' | 'local' | 'facilitator'
 
@@ -26,14 +26,14 @@ export type Turns = <T>(work: (turn: number) => Promise<T>) => Promise<T>
 export interface Settler {
   readonly mode: Exclude<SettlementMode, 'off'>
   /** @throws SettlementUnavailableError if the result is unknown */
-  readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<SettlementCheck>
+  readonly check: (authorization: Authorization, offer: PaymentOffer) => Promise<SettlementCheck>
   /**
    * Awaits `record`, then sends the transaction and returns its hash if it is known, or a definite refusal of the
    * facilitator. @throws SettlementUnavailableError if a retry is safe, or, after `record`, if a node has refused it
    */
   readonly submit: (
     authorization: Authorization,
-    checked: { readonly gas: bigint; readonly terms: PaymentTerms },
+    checked: { readonly gas: bigint; readonly offer: PaymentOffer },
     record: RecordSubmission,
     inTurn: Turns,
   ) => Promise<string | SettlementRefusal | null>

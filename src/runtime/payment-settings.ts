@@ -17,7 +17,12 @@ export function paymentSettingsOf(config: Config): PaymentSettings {
       maxGasPriceWei: BigInt(Math.round(gwei * 1000)) * weiPerMilliGwei,
     }
   }
-  const { FACILITATOR_URL: facilitatorUrl } = config
+  const {
+    FACILITATOR_URL: facilitatorUrl,
+    CDP_API_KEY_ID: id,
+    CDP_API_KEY_SECRET: privateKey,
+  } = config
   if (facilitatorUrl === null) throw new TypeError('a facilitator requires an address')
-  return { mode, receiver, facilitatorUrl }
+  const cdpKey = id === null || privateKey === null ? null : { id, privateKey }
+  return { mode, receiver, facilitatorUrl, cdpKey }
 }

@@ -161,6 +161,7 @@ export async function connectOutbound(
   const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
   const payments = await loadPayments(paymentSettingsOf(config), {
     clock,
+    random,
     fetch: clients.fetch,
     node: base ?? createEvmNode('base', noBase),
     holder: createHolder(),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 
-import { bazaarExtension } from '../../src/contract/bazaar.ts'
+import { bazaarOf } from '../../src/contract/bazaar.ts'
 import errorCodes from '../../src/contract/error-codes.json' with { type: 'json' }
 import { openApiDocument } from '../../src/contract/openapi.ts'
 import { answerExample } from '../../src/contract/openapi/examples.ts'
@@ -18,8 +18,17 @@ import {
   decimalUsdc,
   headerLimits,
   microUsdcOf,
+  resourceOf,
   termsOf,
 } from '../../src/contract/x402.ts'
+import { decodeCursor } from '../../src/core/cursor.ts'
+
+function problemsOf(schema: object, value: unknown): readonly unknown[] {
+  const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(
+    schema,
+  )
+  return validate(value) ? [] : (validate.errors ?? [])
+}
 
 const all: readonly Route[] = routes
 const sold = all.flatMap((route) =>
@@ -91,19 +100,53 @@ describe.each(sold.map((route) => [route.path, route] as const))('%s', (path, ro
     expect(one).not.toHaveProperty('outputSchema')
   })
 
+  test(`${path} has a name, a sentence, tags and an icon that catalogues accept`, () => {
+    const { serviceName, description, tags, iconUrl } = resourceOf(terms)
+    expect(serviceName).toMatch(/^[\x20-\x7e]{1,32}$/)
+    expect(description).toMatch(/^[A-Z][\x20-\x7e]{60,499}\.$/)
+    expect(tags.length).toBeLessThanOrEqual(5)
+    for (const tag of tags) expect(tag).toMatch(/^[a-z-]{1,32}$/)
+    expect(iconUrl).toBe('https://ledger.test/favicon.svg')
+  })
+
   test(`${path} has an extension that catalogues accept, and a payment header under 3 kB`, () => {
-    const extension = bazaarExtension(route)
-    // Catalogues validate the facts against the schema that comes with them.
-    const validate = new Ajv2020({ strict: false, allErrors: true }).compile(extension.schema)
-    expect(validate(extension.info), JSON.stringify(validate.errors)).toBe(true)
+    const { outline, complete } = bazaarOf(route)
+    for (const { info, schema, routeTemplate } of [outline, complete]) {
+      // Catalogues validate the facts against the schema that comes with them.
+      expect(problemsOf(schema, info)).toEqual([])
+      expect(routeTemplate).toBe(path.includes('{') ? '/api/v1/reputation/:wallet' : undefined)
+      expect(schema.properties.input.properties).toHaveProperty('queryParams.properties')
+      expect(schema.properties.output.properties.example).toHaveProperty('type')
+    }
     const challenge = {
       x402Version: 2,
       error: 'payment_required',
-      resource: { url: terms.resource, description: terms.description, mimeType: terms.mimeType },
+      resource: resourceOf(terms),
       accepts: [acceptsV2(terms)],
-      extensions: { bazaar: extension },
+      extensions: { bazaar: outline },
     }
     expect(Buffer.from(JSON.stringify(challenge)).toString('base64').length).toBeLessThan(3000)
+  })
+
+  test(`${path} shows catalogues the recorded answer, and a schema that refuses others`, () => {
+    const { info, schema } = bazaarOf(route).complete
+    const { example } = schema.properties.output.properties
+    const recorded = answerExample(route.id, 200)
+    expect(info.output.example).toEqual(recorded)
+    if (recorded === undefined) return
+    for (const name of Object.keys(recorded)) {
+      const { [name]: _left, ...others } = { ...recorded } as Readonly<Record<string, unknown>>
+      const isOptional = name === 'query' || name === 'next_cursor'
+      expect([name, problemsOf(example, others).length]).toEqual([name, isOptional ? 0 : 1])
+    }
+  })
+
+  test(`${path} has examples of parameters that the service accepts`, () => {
+    for (const [name, { schema, example }] of Object.entries({ ...route.query, ...route.params })) {
+      expect([name, schema.safeParse(example).error]).toEqual([name, undefined])
+    }
+    const cursor = route.query?.['cursor']?.example
+    if (cursor !== undefined) expect(decodeCursor('reputation', cursor)).toBe(123)
   })
 
   test(`${path} has an example that its own schema accepts`, () => {

@@ -140,9 +140,14 @@ async function everythingHappens(): Promise<void> {
   stop.abort()
   await reporting
   const unreachable = () => Promise.reject(new Error('the facilitator is unreachable'))
-  const facilitator = createFacilitator({ url: 'https://f.example', clock, fetch: unreachable })
+  const facilitator = createFacilitator({
+    url: 'https://f.example',
+    clock,
+    fetch: unreachable,
+    tokenFor: null,
+  })
   const settler = instrumentSettler(meter, facilitator)
-  await expect(settler.check(authorization, terms)).rejects.toThrow(SettlementUnavailableError)
+  await expect(settler.check(authorization, { terms })).rejects.toThrow(SettlementUnavailableError)
   await get('/api/v1/rails/x402', 125)
 }
 

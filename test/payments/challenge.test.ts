@@ -8,6 +8,7 @@ import { z } from 'zod'
 
 import { createEvmNode } from '../../src/chain/node.ts'
 import { loadPayments } from '../../src/payments/load.ts'
+import { systemRandom } from '../../src/runtime/runtime.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
@@ -45,8 +46,8 @@ beforeAll(async () => {
     sleep: () => new Promise<void>(() => undefined),
   }
   const payments = await loadPayments(
-    { mode: 'facilitator', receiver, facilitatorUrl: 'http://127.0.0.1:9' },
-    { clock, fetch, node: createEvmNode('base', noNode), holder: 'test' },
+    { mode: 'facilitator', receiver, facilitatorUrl: 'http://127.0.0.1:9', cdpKey: null },
+    { clock, random: systemRandom, fetch, node: createEvmNode('base', noNode), holder: 'test' },
   )
   service = await startService(published.dir, { actions: { payments } })
   off = await startService(published.dir)

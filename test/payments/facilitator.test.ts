@@ -71,6 +71,25 @@ describe('a facilitator', () => {
     expect(await charged()).toBe(2n * price)
   })
 
+  it('a facilitator receives the resource and the extensions of this service, never the copy of the payer', async () => {
+    const signed = await sign()
+    const copy = { resource: { url: 'https://elsewhere.test' }, extensions: { bazaar: {} } }
+    const header = headerOf({ ...paymentV2(signed), ...copy })
+    expect((await get(feed, { 'PAYMENT-SIGNATURE': header })).status).toBe(200)
+    expect(facilitator.payments).toHaveLength(2)
+    for (const { resource, extensions } of facilitator.payments) {
+      expect(resource).toEqual({
+        url: `https://ledger.test${feed}`,
+        description: expect.stringMatching(/^.{20,500}$/) as unknown,
+        mimeType: 'application/json',
+        serviceName: 'Agent Income Ledger',
+        tags: expect.arrayContaining(['ai-agents']) as unknown,
+        iconUrl: 'https://ledger.test/favicon.svg',
+      })
+      expect(extensions).toMatchObject({ bazaar: { info: { input: { type: 'http' } } } })
+    }
+  })
+
   it('a facilitator is called once per payment, however often it is sent', async () => {
     const signed = await sign()
     const answers = await Promise.all(Array.from({ length: 20 }, () => buy(signed)))
@@ -204,8 +223,9 @@ describe('a facilitator', () => {
     facilitator.behave((path) => (path === '/supported' ? answer : undefined))
     const deps = { fetch, clock: systemClock, random: systemRandom }
     const node = createServiceNode(t.chain.url, deps)
+    const settings = { mode: 'facilitator', receiver: t.paid.receiver, cdpKey: null } as const
     const payments = await loadPayments(
-      { mode: 'facilitator', receiver: t.paid.receiver, facilitatorUrl: facilitator.url },
+      { ...settings, facilitatorUrl: facilitator.url },
       { ...deps, node, holder: 'test' },
     )
     if (payments.mode === 'off') throw new Error('payments are off')

@@ -1,4 +1,5 @@
 /** Unusable payment settings prevent the start, with an error that does not contain the secret. */
+import { generateKeyPairSync } from 'node:crypto'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { createEvmNode } from '../../src/chain/node.ts'
 import { ConfigError, parseConfig } from '../../src/config.ts'
 import { PaymentSettingsError, loadPayments } from '../../src/payments/load.ts'
 import { paymentSettingsOf } from '../../src/runtime/payment-settings.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { chainKey } from '../support/x402-payment.ts'
 
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -43,7 +44,17 @@ describe('payment settings', () => {
     expect(paymentSettingsOf(parse(facilitator))).toMatchObject({
       mode: 'facilitator',
       facilitatorUrl: facilitator.FACILITATOR_URL,
+      cdpKey: null,
     })
+  })
+
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const secret = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+  it.each([
+    ['CDP_API_KEY_ID', 'key-1'],
+    ['CDP_API_KEY_SECRET', secret],
+  ])('%s without the other part of the key prevents the start', (name, value) => {
+    expect(() => parse({ ...facilitator, [name]: value })).toThrow(`must be set if ${name} is set`)
   })
 
   it.each([
@@ -82,6 +93,7 @@ describe("the settling wallet's key file", () => {
       { mode: 'local', receiver, keyFile, maxGasPriceWei: 1n },
       {
         clock: systemClock,
+        random: systemRandom,
         fetch,
         node: createEvmNode('base', () => Promise.reject(new Error('no node'))),
         holder: 'test',

@@ -75,9 +75,10 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
   const settings: PaymentSettings =
     facilitatorUrl === undefined
       ? { mode: 'local', receiver, keyFile, maxGasPriceWei }
-      : { mode: 'facilitator', receiver, facilitatorUrl }
-  const node = createServiceNode(rpcUrl, { fetch, clock, random: systemRandom })
-  const loaded = await loadPayments(settings, { clock, fetch, node, holder: createHolder() })
+      : { mode: 'facilitator', receiver, facilitatorUrl, cdpKey: null }
+  const deps = { clock, fetch, random: systemRandom }
+  const node = createServiceNode(rpcUrl, deps)
+  const loaded = await loadPayments(settings, { ...deps, node, holder: createHolder() })
   const payments: Payments = Object.defineProperty(loaded, 'pausesMs', {
     get: () => options.pausesMs ?? (chain.isAutomining() ? patientMs : impatientMs),
   })

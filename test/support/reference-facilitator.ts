@@ -56,6 +56,8 @@ type FacilitatorPath = '/verify' | '/settle' | '/supported'
 
 export interface HttpFacilitator extends LocalServer {
   readonly calls: readonly string[]
+  /** The payments of these calls. */
+  readonly payments: readonly PaymentPayload[]
   /** Replaces the answers of later calls. */
   readonly behave: (behaviour: FacilitatorBehaviour) => void
 }
@@ -69,12 +71,14 @@ type FacilitatorBehaviour = (
 /** `POST /verify`, `POST /settle` and `GET /supported` (x402 specification v2, section 7). */
 export async function serveFacilitator(facilitator: x402Facilitator): Promise<HttpFacilitator> {
   const calls: string[] = []
+  const payments: PaymentPayload[] = []
   let behaviour: FacilitatorBehaviour = () => undefined
 
   async function truthOf(path: FacilitatorPath, incoming: IncomingMessage): Promise<object> {
     if (path === '/supported') return facilitator.getSupported()
     const text = Buffer.concat(await incoming.toArray()).toString()
     const { paymentPayload, paymentRequirements } = facilitatorCall.parse(JSON.parse(text))
+    payments.push(paymentPayload)
     return path === '/verify'
       ? await facilitator.verify(paymentPayload, paymentRequirements)
       : await facilitator.settle(paymentPayload, paymentRequirements)
@@ -102,6 +106,7 @@ export async function serveFacilitator(facilitator: x402Facilitator): Promise<Ht
   return {
     ...server,
     calls,
+    payments,
     behave: (next) => {
       behaviour = next
     },

@@ -38,7 +38,7 @@ async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<Purchas
   if (timeProblem(authorization, request.nowMs) !== null) throw pending
   if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw pending
   if (!(await deps.database.write((tx) => takePayment(tx, known, payments.holder)))) throw pending
-  const checked = await payments.settler.check(authorization, request.terms)
+  const checked = await payments.settler.check(authorization, request)
   if (!checked.ok) throw pending
   return await charge(sale, known, { value: await request.produce(), gas: checked.gas })
 }
@@ -75,7 +75,6 @@ export async function charge<T>(
   { value, gas }: { readonly value: T; readonly gas: bigint },
 ): Promise<PurchaseResult<T>> {
   const { deps, payments, request, authorization, key } = sale
-  const { terms } = request
   if (request.isGone()) throw settlementPending(stillPending(key.payer, null))
   const { write } = deps.database
   const { holder, settler } = payments
@@ -107,7 +106,7 @@ export async function charge<T>(
     recordedHash = txHash
   }
   // The payment stays submitted even if a node rejects it, since another node may have accepted it.
-  const sent = await settler.submit(authorization, { gas, terms }, record, inTurn)
+  const sent = await settler.submit(authorization, { gas, offer: request }, record, inTurn)
   if (sent instanceof Object && (await findSettlement(payments, reserved)).kind === 'open') {
     throw refusal(request, sent.code, sent.message, key.payer)
   }

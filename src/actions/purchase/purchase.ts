@@ -108,7 +108,7 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   await payments.chain.requireChain()
   const reserved = await reserve(sale, known)
   try {
-    const checked = await payments.settler.check(authorization, request.terms)
+    const checked = await payments.settler.check(authorization, request)
     if (!checked.ok)
       return await handleUsedAuthorization(sale, { known, reserved }, checked.refusal)
     if (request.purpose === 'subscription' && !(await isBuyerProven(sale, known))) {

@@ -57,7 +57,7 @@ export async function changeSubscription(
   const isUnderWay = known?.state === 'submitted' && ownDetail !== null
   const amountMicroUsdc = isUnderWay ? known.amountMicroUsdc : priceMicroUsdc
   const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
-  const bazaar = bazaarExtension(routeOf('changeSubscription'), { tier })
+  const bazaar = bazaarExtension(routeOf('changeSubscription'), 'outline', { tier })
   const paymentOffer = { terms, extensions: { bazaar } }
   if (write.payment === null) {
     const bought = { tier, priceMicroUsdc, addedMs: PERIOD_MS }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import { errorCodes } from '../errors.ts'
+import type { Parameter } from '../route.ts'
 import { limitInput, models } from '../schemas/common.ts'
 import texts from './field-texts.json' with { type: 'json' }
 import { isObject } from './json.ts'
@@ -39,6 +40,13 @@ export function schemaOf(schema: z.ZodType): OpenApiJson {
     override: asInteger,
   })
   return correct(asJson(emitted), null)
+}
+
+/** The example is a number where generators should offer one. */
+export function parameterSchema({ schema, example }: Parameter) {
+  const described = schemaOf(schema)
+  const isNumber = isObject(described) && described['type'] === 'integer'
+  return { schema: described, example: isNumber ? Number(example) : example }
 }
 
 /** The query contains text, but generators should offer a number. */

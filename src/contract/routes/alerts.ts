@@ -31,6 +31,8 @@ export const alertRoutes = {
   getAlertFeed: handler('GET', 'partner', {
     path: `${apiPrefix}/alerts/feed`,
     price: '0.002',
+    offer:
+      'Changes of income channels for AI agents since a time: new statuses and honesty flags, with the figures behind them.',
     summary: 'List flags and rail transitions since a time',
     description:
       'Oldest first. Every event has a unique `created_at`, in the order of the events: polling with `next_poll_hint.since` returns each event exactly once. Without `since` the feed starts with the first event.',

@@ -15,7 +15,7 @@ export const disputeRoutes = {
     description:
       'Claims that a published figure, flag or receipt is wrong, with the answers of the operator; those of subjects and upheld ones first, then the newest. Without a query: the document of the first 50. With a query: a live answer.',
     query: {
-      ...pageQuery,
+      ...pageQuery('disputes'),
       status: parameter(disputeState, 'Only disputes in this state.', 'open'),
       rail: parameter(railSlug, 'Only disputes about this rail.', 'x402'),
       target: parameter(

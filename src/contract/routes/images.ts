@@ -11,6 +11,8 @@ export const imageRoutes = {
   getCard: handler('GET', 'partner', {
     path: `${apiPrefix}/og`,
     price: '0.001',
+    offer:
+      'Preview image of a page of the ledger, SVG or PNG of 1200 by 630 pixels, drawn from its current figures.',
     summary: 'Get a preview image of a page',
     description:
       'SVG of 1200 by 630 pixels, or PNG with `format=png`, drawn from the published documents: title, status, figures, their age and a chart. Default: the home page. An unknown page returns 400. Covered by every tier. Images of the home page, rails and articles are also published as public PNG files: `/share/home.png`, `/share/rails/{name}.png`, `/share/desk/{slug}.png`.',

@@ -32,7 +32,7 @@ export const jobRoutes = {
     description:
       'Newest first. Without a query: the document of the newest 50. With a query: a live answer. A job is `expired` once its deadline has passed without a delivery. `receipts_by` names the key that signs the receipts of accepted jobs.',
     query: {
-      ...pageQuery,
+      ...pageQuery('jobs'),
       status: parameter(jobStatus, 'Only jobs in this state.', 'open'),
       skill: parameter(skillSlug, 'Only jobs that require this skill.', 'api-reference-writing'),
       wallet: walletParameter('Only jobs of this poster.'),
@@ -60,7 +60,7 @@ export const jobRoutes = {
     description:
       'The poster sees all bids; a bidder sees only their own. Ordered by the time of the first version.',
     params: { id },
-    query: pageQuery,
+    query: pageQuery('bids'),
     answers: { 200: json('The bids.', bidList), 404: noJob },
   }),
   getDelivery: handler('GET', 'partner', {

@@ -28,7 +28,7 @@ export const partnerRoutes = {
     summary: 'List partners',
     description:
       'Newest first. Without a query: the document of the newest 50. With a query: a live answer.',
-    query: pageQuery,
+    query: pageQuery('partners'),
     answers: { 200: json('The partners.', partnerList) },
   }),
   listTiers: document(300, {
@@ -95,7 +95,7 @@ export const partnerRoutes = {
     summary: 'List oaths and writes of a partner',
     description: 'Newest first. Append-only, with one row for each oath and each write.',
     params: { handle },
-    query: pageQuery,
+    query: pageQuery('oaths'),
     answers: { 200: json('The rows.', oathHistory), 404: notFound('unknown_partner') },
   }),
   updateAttestationEndpoint: handler('PATCH', 'signed', {

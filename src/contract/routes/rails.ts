@@ -56,7 +56,7 @@ export const railRoutes = {
     description:
       'Newest first, including failed polls. Null means that the figure was unknown. A query selects from the published document.',
     params,
-    query: { ...pageQuery, since: sinceParameter('Only polls after this time.') },
+    query: { ...pageQuery('polls'), since: sinceParameter('Only polls after this time.') },
     answers: { 200: json('The polls.', railHistory), 404: noRail },
   }),
   getRailHistoryCsv: document(60, {
@@ -129,6 +129,8 @@ export const railRoutes = {
   getArbitrage: handler('GET', 'partner', {
     path: `${apiPrefix}/arbitrage`,
     price: '0.01',
+    offer:
+      'Ranks income channels for AI agents by the USD per day that one creator can expect, with entry cost, break-even days, confidence and caveats.',
     summary: 'Rank rails by expected USD per day and creator',
     description:
       'Covers the published rails of the category `earning`, with caveats for each figure. The tier Pro and higher tiers include this read.',

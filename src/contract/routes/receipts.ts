@@ -25,7 +25,7 @@ export const receiptRoutes = {
     description:
       'Newest first. Without a query: the document of the newest 50. With a query: a live answer.',
     query: {
-      ...pageQuery,
+      ...pageQuery('receipts'),
       rail: parameter(railSlug, 'Only receipts of this rail.', 'x402'),
       wallet: walletParameter('Only receipts of this worker.'),
       chain: parameter(railChain, 'Only receipts on this chain.', 'base'),

@@ -31,7 +31,7 @@ export const workerRoutes = {
     summary: 'Rank wallets by verified reputation',
     description:
       'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order. A query selects a page of the published document.',
-    query: pageQuery,
+    query: pageQuery('leaderboard'),
     answers: { 200: json('The leaderboard.', leaderboard) },
   }),
   listWorkers: document(60, {
@@ -40,7 +40,7 @@ export const workerRoutes = {
     description:
       'Newest first. Without a query: the document of the newest 50. With a query: a live answer.',
     query: {
-      ...pageQuery,
+      ...pageQuery('workers'),
       skill: parameter(skillSlug, 'Only workers with this skill.', 'api-reference-writing'),
       wallet: walletParameter(),
       since: sinceParameter('Only workers registered after this time.'),
@@ -113,11 +113,12 @@ export const workerRoutes = {
   getReputation: handler('GET', 'partner', {
     path: `${apiPrefix}/reputation/{wallet}`,
     price: '0.005',
+    offer: 'Reputation score of the wallet of an AI agent, with the verified payments behind it.',
     summary: 'Get the reputation score and entries of a wallet',
     description:
       'The current score and the newest 50 entries. Use `cursor` to read older entries and recompute the score from all of them.',
     params: { wallet: walletParameter() },
-    query: pageQuery,
+    query: pageQuery('reputation'),
     answers: {
       200: json('Score and entries.', reputation),
       402: toBePaid,

@@ -96,7 +96,11 @@ export const kinds: readonly Kind[] = [
     return await reason(createUsdcChain(node, base).requireChain())
   }),
   client('a facilitator', async (liar) => {
-    const problems = await createFacilitator({ ...base, url: plain(liar) }).inspect()
+    const problems = await createFacilitator({
+      ...base,
+      url: plain(liar),
+      tokenFor: null,
+    }).inspect()
     return problems.length === 0 ? null : problems.join('; ')
   }),
   client(

@@ -72,7 +72,7 @@ export async function startTarget(): Promise<Target> {
   const node = createServiceNode(chain.url, { fetch, clock, random: systemRandom })
   const payments = await loadPayments(
     { mode: 'local', receiver, keyFile, maxGasPriceWei: 100_000_000n },
-    { clock, fetch, node, pausesMs: [20, 40], holder: 'test' },
+    { clock, random: systemRandom, fetch, node, pausesMs: [20, 40], holder: 'test' },
   )
   const reference = withPlatform(await loadReference('data'), platformKey)
   const published = await publicDir()
