@@ -15,8 +15,8 @@ const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,
 /** Checked here, since Node's own limit silently drops further headers, such as a second Host. */
 const MAX_HEADERS = 100
 
-/** RFC 3986 `pchar`. */
-const SEGMENTS = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2})*)+$/
+/** RFC 3986 `pchar`, and braces, since catalogues request templates of paths. */
+const SEGMENTS = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,;=:@{}-]|%[0-9A-F]{2})*)+$/
 const EMPTY_OR_DOT_SEGMENT = /\/(?:\/|\.\.?(?:\/|$))/
 /** Matches escapes of unreserved characters, control characters, `/`, `\` and `%`. */
 const INVALID_ESCAPE =

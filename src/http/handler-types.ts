@@ -53,13 +53,10 @@ type ReadAnswerOf<R extends RouteFacts> = AnswerOptions &
 
 type WriteAnswerOf<R extends RouteFacts> = Outcome<AnswerOfRoute<R> & object> & AnswerOptions
 
-type ReadHandler<R extends RouteFacts> =
-  | ((input: RouteInput<R>, context: ReadContext) => Promise<ReadAnswerOf<R>>)
-  | {
-      /** Throws before payment is requested for a resource that does not exist. */
-      readonly check: (input: RouteInput<R>) => void
-      readonly handle: (input: RouteInput<R>, context: ReadContext) => Promise<ReadAnswerOf<R>>
-    }
+type ReadHandler<R extends RouteFacts> = (
+  input: RouteInput<R>,
+  context: ReadContext,
+) => Promise<ReadAnswerOf<R>>
 
 type WriteHandler<R extends RouteFacts> = (
   input: RouteInput<R>,

@@ -25,7 +25,7 @@ import type { PartnerAuth } from './partner-auth.ts'
 import { readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
 import { idempotencyKeyOf } from './single-headers.ts'
-import { isSold, sellRead } from './sold-read.ts'
+import { isSold, requireCredentialsOrPayment, sellRead } from './sold-read.ts'
 import { validate } from './validate.ts'
 
 export interface HandlerServices {
@@ -35,34 +35,29 @@ export interface HandlerServices {
 
 type AnyHandler = (input: RouteInput<Route>, context: WriteContext) => Promise<AnyAnswer>
 type AnyAnswer = ReadAnswer & { readonly status?: number }
-type CheckedHandler = {
-  readonly check: (input: RouteInput<Route>) => void
-  readonly handle: AnyHandler
-}
 
 export function endpointsOf(handlers: Handlers, services: HandlerServices): readonly Endpoint[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the input of each is parsed by the schemas of its route
-  const all = handlers as unknown as Readonly<Record<HandlerRouteId, AnyHandler | CheckedHandler>>
+  const all = handlers as unknown as Readonly<Record<HandlerRouteId, AnyHandler>>
   return entriesOf(all).map(([id, handler]) => createEndpoint(routeOf(id), handler, services))
 }
 
 export function createEndpoint(
   route: Route,
-  handler: AnyHandler | CheckedHandler,
+  handle: AnyHandler,
   services: HandlerServices,
 ): Endpoint {
-  const { check, handle } = 'handle' in handler ? handler : { check: undefined, handle: handler }
   const isPartnerWrite = route.access === 'partner' && route.method !== 'GET'
   return {
     route,
     concurrency: route.method === 'GET' ? 'read' : 'write',
     async prepare(c) {
+      if (isSold(route)) requireCredentialsOrPayment(services.actions, route, c.env.incoming)
       // A write reports query errors before path errors; a read reports path errors first.
       const written = route.method === 'GET' ? null : parseQuery(c, route)
       const params = paramsOf(c, route)
       const unparsed = { params, query: written ?? parseQuery(c, route), body: undefined }
       const context = await readRequest(c, route, services)
-      check?.(unparsed)
       const answer = async (): Promise<AnyAnswer> => {
         const body = route.body === undefined ? undefined : validate(route.body, context.json)
         const proof = isPartnerWrite ? { proof: await context.partner() } : {}

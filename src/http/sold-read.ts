@@ -1,4 +1,6 @@
 /** Paid reads, free for partners whose tier includes them. The response is produced before the payment and sent after it. */
+import type { IncomingMessage } from 'node:http'
+
 import type { ActionDeps } from '../actions/deps.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
 import { purchase } from '../actions/purchase/purchase.ts'
@@ -10,12 +12,22 @@ import { termsOf } from '../contract/x402.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
 import type { ReadAnswer, ReadContext } from './handler-types.ts'
 import { hasCredentials } from './partner-auth.ts'
-import { payerSignatureOf, paymentHeaderOf } from './single-headers.ts'
+import { hasPayment, payerSignatureOf, paymentHeaderOf } from './single-headers.ts'
 
 type SoldRoute = Route & { readonly price: string }
 
 export function isSold(route: Route): route is SoldRoute {
   return route.price !== undefined
+}
+
+/** @throws ApiError 402 for a request that cannot be served, whatever it asks for: catalogues send any parameters */
+export function requireCredentialsOrPayment(
+  actions: ActionDeps,
+  route: SoldRoute,
+  incoming: IncomingMessage,
+): void {
+  if (hasCredentials(incoming) || hasPayment(incoming)) return
+  throw unpaid(actions.payments, offerOf(actions, route, incoming), { code: 'payment_required' })
 }
 
 /** @throws ApiError 402 with the terms, 401 and 403 for invalid credentials, and the errors of `purchase` */
@@ -27,13 +39,7 @@ export async function sellRead(
 ): Promise<ReadAnswer> {
   const { incoming, nowMs } = context
   const { payments } = actions
-  const resource = `${actions.site.url}${incoming.url ?? ''}`
-  const { outline, complete } = bazaarOf(route)
-  const offer: PaymentOffer = {
-    terms: termsOf(route, resource, receiverOf(payments)),
-    extensions: { bazaar: outline },
-    catalogued: { bazaar: complete },
-  }
+  const offer = offerOf(actions, route, incoming)
   const header = paymentHeaderOf(incoming)
   if (hasCredentials(incoming)) {
     const details = await uncoveredReason(actions, route, context, header)
@@ -56,6 +62,19 @@ export async function sellRead(
     isGone: () => incoming.socket.destroyed,
   })
   return { ...value, headers: { ...value.headers, ...headers } }
+}
+
+function offerOf(
+  { site, payments }: ActionDeps,
+  route: SoldRoute,
+  { url = '' }: IncomingMessage,
+): PaymentOffer {
+  const { outline, complete } = bazaarOf(route)
+  return {
+    terms: termsOf(route, `${site.url}${url}`, receiverOf(payments)),
+    extensions: { bazaar: outline },
+    catalogued: { bazaar: complete },
+  }
 }
 
 /** Returns null if the tier covers the read. Requests with a payment need not come from a partner. */

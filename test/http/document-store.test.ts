@@ -242,7 +242,7 @@ describe('a service started on a damaged set', () => {
   })
 
   test('reports that no published set is intact, unlike the answer before the first publication', async () => {
-    const paths = ['/api/v1/rails', '/api/v1/stats/live', '/api/v1/og', '/openapi.json', '/docs']
+    const paths = ['/api/v1/rails', '/api/v1/stats/live', '/openapi.json', '/docs']
     const expectAtEachPath = async (details: string) => {
       const service = await startService(published.dir)
       for (const path of paths) {

@@ -109,8 +109,10 @@ test.each([
   }
 })
 
-test('a path with required percent-encoding is normalized and returns 404', async () => {
-  for (const path of ['/api/v1/rails/%C3%A9', '/api/v1/rails/a%20b', '/api/v1/rails/a%3Fb']) {
+test('a path with required percent-encoding, or a template of a path, returns 404', async () => {
+  const templates = ['/api/v1/rails/{name}', '/api/v1/rails/%7Bname%7D']
+  const encoded = ['/api/v1/rails/%C3%A9', '/api/v1/rails/a%20b', '/api/v1/rails/a%3Fb']
+  for (const path of [...encoded, ...templates]) {
     expectError(await send(service.address, `GET ${path}`), 404, 'unknown_rail')
   }
 })

@@ -12,6 +12,7 @@ import { systemRandom } from '../../src/runtime/runtime.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { send } from '../support/raw-http.ts'
 import { documentsOf } from '../support/site.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
@@ -220,9 +221,39 @@ describe('a payment header', () => {
   })
 })
 
-it('a share image of an unknown page is not sold', async () => {
-  const answer = await get(service, '/api/v1/og?page=/rails/nowhere', {})
-  expect(answer.status).toBe(400)
+describe('a request with neither credentials nor payment', () => {
+  it.each([
+    '/api/v1/reputation/{wallet}',
+    '/api/v1/reputation/%7Bwallet%7D',
+    '/api/v1/reputation/no-wallet?limit=x',
+    '/api/v1/alerts/feed?since=yesterday',
+    '/api/v1/arbitrage?unknown=1',
+    '/api/v1/og?page=/rails/nowhere',
+  ])('GET %s is a 402 with terms before anything is validated', async (path) => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await send(service.address, `${method} ${path}`)
+      expect(answer.status).toBe(402)
+      const challenge = headerChallenge(new Headers([...answer.headers]))
+      expect(challenge).toMatchObject({
+        resource: { url: `https://ledger.test${path}` },
+        accepts: [{ payTo: receiver }],
+      })
+    }
+  })
+
+  it.each([
+    ['/api/v1/reputation/{wallet}', 404],
+    ['/api/v1/reputation/%7Bwallet%7D', 404],
+    ['/api/v1/alerts/feed?since=yesterday', 400],
+    ['/api/v1/arbitrage?unknown=1', 400],
+  ])(
+    'GET %s with a payment is refused with %i before the payment is read',
+    async (path, status) => {
+      const answer = await send(service.address, `GET ${path}`, ['X-PAYMENT: e30='])
+      expect(answer.status).toBe(status)
+      expect(answer.headers.get('payment-required')).toBeUndefined()
+    },
+  )
 })
 
 async function get(at: Service, path: string, headers: Readonly<Record<string, string>>) {

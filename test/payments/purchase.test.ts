@@ -197,6 +197,12 @@ describe('a payment that buys nothing', () => {
     expect(body['details']).toBe('network is eip155:1 but must be eip155:8453')
   })
 
+  it('a payment for a read that cannot be produced is refused and not charged', async () => {
+    const answer = await buy(await sign({ value: 1000n }), '/api/v1/og')
+    expect([answer.status, answer.code]).toEqual([503, 'unavailable'])
+    expect([await charged(), await rows()]).toEqual([0n, []])
+  })
+
   it('a payment that the token refuses charges nobody and leaves no row', async () => {
     const poor = chainAccount('without funds')
     const terms = { to: t.paid.receiver, value: price }

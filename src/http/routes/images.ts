@@ -35,15 +35,10 @@ export function imageHandlers(published: PublishedDocuments) {
     return svg
   }
   return {
-    getCard: {
-      check({ query }) {
-        svgOf(query.page ?? '/')
-      },
-      async handle({ query }) {
-        const svg = svgOf(query.page ?? '/')
-        if (query.format !== 'png') return { text: svg, headers }
-        return { bytes: await pngOf(svg), contentType: 'image/png', headers }
-      },
+    async getCard({ query }) {
+      const svg = svgOf(query.page ?? '/')
+      if (query.format !== 'png') return { text: svg, headers }
+      return { bytes: await pngOf(svg), contentType: 'image/png', headers }
     },
     async getWorkerBadge({ params }, { list }) {
       const { id, display } = parseWallet(params.wallet)
