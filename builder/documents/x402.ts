@@ -1,17 +1,20 @@
 /** `/.well-known/x402`: what is sold, and whether this installation accepts payments. */
+import { bazaarOf } from '../../src/contract/bazaar.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import type { X402Discovery } from '../../src/contract/schemas/x402.ts'
-import { acceptsV1, acceptsV2, termsOf } from '../../src/contract/x402.ts'
+import { acceptsV1, acceptsV2, resourceOf, termsOf } from '../../src/contract/x402.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
-import { jsonDocument, snapshotFamily } from './document.ts'
+import { asJson, documentOf, snapshotFamily } from './document.ts'
 
 export const x402Documents = snapshotFamily(
   ['getX402Discovery'],
   ['site', 'tiers'],
   function* (world) {
-    yield jsonDocument('getX402Discovery', x402DiscoveryOf(world))
+    const json = asJson(x402DiscoveryOf(world))
+    const body = { json, stamp: 'lastUpdated' } as const
+    yield { ...documentOf('getX402Discovery'), body, archive: json }
   },
 )
 
@@ -19,7 +22,7 @@ export const soldRoutes = routes.flatMap((route: Route) =>
   route.price === undefined ? [] : [{ ...route, price: route.price }],
 )
 
-export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>): X402Discovery {
+export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>) {
   const { settlement, receiver } = site.payments
   const payable = settlement !== 'off' && receiver !== null
   const payTo = payable ? receiver : null
@@ -29,6 +32,8 @@ export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>):
   return {
     version: 1,
     x402_versions: [1, 2],
+    x402Version: 2,
+    items: manifestItemsOf({ site }),
     payable,
     settlement,
     receiver,
@@ -49,6 +54,32 @@ export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>):
       : 'This installation does not accept payments at the moment, so no resource is sold. The listed prices apply once payments are accepted. Partners can read what their tier covers.',
     docs: `${site.url}/docs/paying`,
   }
+}
+
+function manifestItemsOf({ site }: Pick<World, 'site'>): X402Discovery['items'] {
+  const { settlement, receiver } = site.payments
+  if (settlement === 'off' || receiver === null) return []
+  return soldRoutes.map((route) => {
+    const { info, schema, routeTemplate = route.path } = bazaarOf(route).complete
+    const terms = termsOf(route, `${site.url}${routeTemplate}`, receiver)
+    const { queryParams, pathParams } = schema.properties.input.properties
+    return {
+      resource: resourceOf(terms),
+      type: 'http',
+      accepts: [acceptsV2(terms)],
+      input: {
+        method: 'GET',
+        routeTemplate,
+        queryParams,
+        ...(pathParams && { pathParams }),
+      },
+      output: {
+        mimeType: terms.mimeType,
+        schema: schema.properties.output.properties.example,
+        ...(info.output.example && { example: info.output.example }),
+      },
+    }
+  })
 }
 
 function offerOf(

@@ -1,5 +1,6 @@
 import { canonicalize, isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
+import { parseTime, secondMs } from '../../src/core/time.ts'
 
 export interface PublicDocument {
   /** Such as `/api/v1/rails`; never `/snapshot.json`. */
@@ -11,9 +12,9 @@ export interface PublicDocument {
   readonly archive: JsonValue | string | null
 }
 
-/** `stamp`: a top-level member to add with the time at which the facts last changed. */
+/** `stamp`: a top-level member to add with the time at which the facts last changed; `lastUpdated` in Unix seconds. */
 export type DocumentBody =
-  | { readonly json: JsonValue; readonly stamp: 'computed_at' | null }
+  | { readonly json: JsonValue; readonly stamp: 'computed_at' | 'lastUpdated' | null }
   | { readonly text: string }
   | { readonly bytes: Uint8Array }
 
@@ -38,7 +39,8 @@ export function renderBody(document: PublicDocument, stampTime: string): Uint8Ar
 function stamped(json: JsonValue, stamp: string | null, stampTime: string): JsonValue {
   if (stamp === null) return json
   if (!isJsonObject(json)) throw new Error(`only an object can contain ${stamp}`)
-  return { ...json, [stamp]: stampTime }
+  const seconds = Math.floor((parseTime(stampTime) ?? 0) / secondMs)
+  return { ...json, [stamp]: stamp === 'lastUpdated' ? seconds : stampTime }
 }
 
 function messageOf(error: unknown): string {

@@ -79,7 +79,7 @@ ${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, w
 ${entry(`${api}/stats/live`, 'Aggregate', 'totals of the ledger')}
 ${entry(`${site.url}/export.json`, 'Export', 'all public data as one SQLite file and as CSV, once a day, with hashes')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
-${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads sold per request in USDC, and whether this installation accepts payments')}
+${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads sold per request in USDC, and whether this installation accepts payments; with schemas for catalogues: /.well-known/x402.json')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
 ${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash and signature')}
 ${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills and the lists as Markdown')}

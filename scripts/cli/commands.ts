@@ -142,6 +142,7 @@ export const additions: { readonly [Id in RouteId]?: Additions<Id> } = {
   getIndex: { words: 'requests', columns: 'method access path summary' },
   getOpenApi: { words: 'openapi', text: json },
   getX402Discovery: { words: 'prices', columns: 'price_usdc method path covered_by' },
+  getX402Manifest: { words: 'catalogue', text: json },
   getSnapshotManifest: { columns: 'path size changed_at' },
   getExport: { columns: 'path rows size sha256' },
 }

@@ -10,7 +10,7 @@ import { asJson, componentSchemas, parameterSchema, schemaOf } from './openapi/s
 import { apiPrefix, hasSignature, takesPayment } from './route.ts'
 import type { Answer, Parameter, Route } from './route.ts'
 import { errorModel } from './schemas/service.ts'
-import { paymentAsset, paymentScheme } from './x402.ts'
+import { microUsdcOf, paymentAsset, paymentScheme } from './x402.ts'
 
 export interface OpenApiOptions {
   readonly serviceName: string
@@ -95,9 +95,10 @@ function securityOf(route: Route): OpenApiJson[] {
   return route.price === undefined ? partnerSecurity : [...partnerSecurity, {}]
 }
 
-/** Follows the convention of catalogues of paid operations: `price` and `protocols`. */
+/** `price` and `protocols` for catalogues of x402; the other members are the single offer of draft-payment-discovery-01. */
 function paymentInfo({ price, priceRange }: Route): OpenApiObject {
   const { network, address } = paymentAsset
+  const amount = price === undefined ? null : String(microUsdcOf(price))
   const x402 = { scheme: paymentScheme, network: network.v2, asset: address, symbol: 'USDC' }
   return {
     price:
@@ -105,6 +106,10 @@ function paymentInfo({ price, priceRange }: Route): OpenApiObject {
         ? { mode: 'dynamic', currency: 'USD', ...priceRange }
         : { mode: 'fixed', currency: 'USD', amount: price },
     protocols: [{ x402 }],
+    intent: 'charge',
+    method: 'x402',
+    amount,
+    currency: address,
   }
 }
 

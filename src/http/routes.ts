@@ -51,6 +51,8 @@ export function serviceEndpoints(
     ...imageHandlers(published),
     ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),
     getBotKeys: () => Promise.resolve(bot.directory()),
+    // No document, since the file of `/.well-known/x402` already has this name.
+    getX402Manifest: () => Promise.resolve({ body: published.read('getX402Discovery') }),
     async getEvidence({ params: { sha256 } }, { list }) {
       // Evidence can be large, so reads of one network take turns as lists do.
       const text = await list((db) => findEvidence(db, sha256))

@@ -165,6 +165,10 @@ describe.each(sold.map((route) => [route.path, route] as const))('%s', (path, ro
     expect(document).toContain(
       `"x-payment-info":{"price":{"mode":"fixed","currency":"USD","amount":"${route.price}"}`,
     )
+    // The single offer of draft-payment-discovery-01, in the smallest unit of the token.
+    expect(document).toContain(
+      `"intent":"charge","method":"x402","amount":"${microUsdcOf(route.price)}","currency":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`,
+    )
     for (const name of [
       'X-PAYMENT',
       'PAYMENT-SIGNATURE',

@@ -221,6 +221,15 @@ describe('a payment header', () => {
   })
 })
 
+it('/.well-known/x402.json is the same as /.well-known/x402', async () => {
+  const [offers, manifest] = await Promise.all(
+    ['/.well-known/x402', '/.well-known/x402.json'].map((path) => get(service, path, {})),
+  )
+  expect([offers?.status, manifest?.status]).toEqual([200, 200])
+  expect(manifest?.body).toEqual(offers?.body)
+  expect(manifest?.body).toMatchObject({ x402Version: 2, lastUpdated: worldNowMs / 1000 })
+})
+
 describe('a request with neither credentials nor payment', () => {
   it.each([
     '/api/v1/reputation/{wallet}',

@@ -59,7 +59,13 @@ export const selfRoutes = {
     path: '/.well-known/x402',
     summary: 'List paid requests and how to pay for them',
     description:
-      'Prices, tiers that include each request and, if payment is available, the payment terms in both versions of x402. `payable` shows whether payment is available.',
+      'Prices, tiers that include each request and, if payment is available, the payment terms in both versions of x402. `items` has schemas of parameters and answers, with an example. `payable` shows whether payment is available.',
+    answers: { 200: json('The offers.', x402Discovery) },
+  }),
+  getX402Manifest: live({
+    path: '/.well-known/x402.json',
+    summary: 'List paid requests at the address that catalogues read',
+    description: 'The same as `/.well-known/x402`, without signature.',
     answers: { 200: json('The offers.', x402Discovery) },
   }),
   getSnapshotManifest: document(60, {

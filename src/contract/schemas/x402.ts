@@ -19,7 +19,19 @@ const offer = model('X402Offer', {
 
 export const settlementWay = z.enum(['off', 'local', 'facilitator'])
 
-/** Discovery document of paid requests. `version` and `resources` follow the common convention. */
+/** The draft `well-known-discovery` of the x402 project. */
+const manifestItem = z.object({
+  resource: z.looseObject({ url }).describe('The address, with `:name` for parameters.'),
+  type: z.enum(['http']).describe('Transport.'),
+  accepts: list(acceptedV2, 4).describe('Advisory; the answer 402 is authoritative.'),
+  input: z.looseObject({ method: z.enum(['GET']) }).describe('How to call it, as JSON Schema.'),
+  output: z.looseObject({ mimeType: text(100) }).describe('The answer, as JSON Schema.'),
+})
+
+/**
+ * Discovery document of paid requests. `version` and `resources` follow the common convention; `x402Version`,
+ * `lastUpdated` and `items` the draft.
+ */
 export const x402Discovery = model('X402Discovery', {
   version: z.int().min(1).max(1).describe('Version of this document format.'),
   x402_versions: list(z.int().min(1).max(2), 2),
@@ -37,6 +49,9 @@ export const x402Discovery = model('X402Discovery', {
     }),
     16,
   ).describe('For partners; the answer 402 contains the terms.'),
+  x402Version: z.int().min(2).max(2).describe('Version of `items`.'),
+  lastUpdated: z.int().min(0).describe('Unix seconds.'),
+  items: list(manifestItem, 64).describe('The paid reads for catalogues; empty if not payable.'),
   instructions: text(1000),
   docs: url,
 })

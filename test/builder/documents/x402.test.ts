@@ -4,6 +4,7 @@ import { x402DiscoveryOf } from '../../../builder/documents/x402.ts'
 import { paymentTerms, soldTable } from '../../../builder/site/docs/payments.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { x402Discovery } from '../../../src/contract/schemas/x402.ts'
+import { documentsOf, textAt } from '../../support/site.ts'
 import { smallWorld } from '../../support/world.ts'
 
 const receiver = '0x52908400098527886E0F7030069857D2E4169EE7'
@@ -11,7 +12,10 @@ const receiver = '0x52908400098527886E0F7030069857D2E4169EE7'
 async function offered(payments: Parameters<typeof x402DiscoveryOf>[0]['site']['payments']) {
   const { site } = smallWorld()
   const tiers = [...(await loadReference('data')).tiers.values()]
-  return x402Discovery.parse(x402DiscoveryOf({ site: { ...site, payments }, tiers }))
+  return x402Discovery.parse({
+    ...x402DiscoveryOf({ site: { ...site, payments }, tiers }),
+    lastUpdated: 0,
+  })
 }
 
 test('the offers list every sold read with the terms of both x402 versions', async () => {
@@ -34,6 +38,48 @@ test('the offers list every sold read with the terms of both x402 versions', asy
     ['team', 299],
     ['enterprise', 999],
   ])
+})
+
+function manifestOf(payments: ReturnType<typeof smallWorld>['site']['payments'], at: string) {
+  const world = smallWorld()
+  const documents = [...documentsOf({ ...world, site: { ...world.site, payments } })]
+  return x402Discovery.parse(JSON.parse(textAt('/.well-known/x402', documents, at)))
+}
+
+test('the items of the offers list every sold read with terms, schemas and example, and the seconds of its last change', () => {
+  const manifest = manifestOf({ settlement: 'local', receiver }, '2026-11-29T12:00:00.750Z')
+  expect(manifest).toMatchObject({ x402Version: 2, lastUpdated: Date.UTC(2026, 10, 29, 12) / 1000 })
+  expect(manifest.items.map(({ resource }) => new URL(resource.url).pathname)).toEqual([
+    '/api/v1/arbitrage',
+    '/api/v1/alerts/feed',
+    '/api/v1/reputation/:wallet',
+    '/api/v1/og',
+  ])
+  for (const { type, resource, accepts, input, output } of manifest.items) {
+    expect(type).toBe('http')
+    expect(resource).toMatchObject({ serviceName: 'Agent Income Ledger' })
+    expect(accepts).toMatchObject([{ payTo: receiver, network: 'eip155:8453' }])
+    expect(input).toMatchObject({
+      method: 'GET',
+      routeTemplate: new URL(resource.url).pathname,
+      queryParams: { type: 'object' },
+    })
+    const isImage = output.mimeType === 'image/svg+xml'
+    expect(output).toMatchObject({ schema: { type: isImage ? 'string' : 'object' } })
+    expect('example' in output).toBe(!isImage)
+  }
+  const [, , reputation] = manifest.items
+  expect(reputation?.input['pathParams']).toMatchObject({
+    properties: { wallet: { type: 'string' } },
+    required: ['wallet'],
+  })
+})
+
+test.each([
+  ['settlement is off', { settlement: 'off', receiver }],
+  ['there is no receiver', { settlement: 'local', receiver: null }],
+] as const)('where %s the items of the offers are empty', (_why, payments) => {
+  expect(manifestOf(payments, '2026-11-29T12:00:00.000Z').items).toEqual([])
 })
 
 test.each([
