@@ -1,8 +1,8 @@
-import { createPublicKey, verify } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-
 import { decodeBase58 } from '../core/base58.ts'
+import { fromBase64 } from '../core/base64.ts'
 import { isUsablePoint } from '../core/ed25519-points.ts'
+import { bytesToHex, hexToBytes } from '../core/hex.ts'
+import { isSignedBy } from './crypto.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
@@ -14,31 +14,18 @@ export function verifyEd25519(
 ): SignatureVerdict {
   const problem = formProblem(signature, publicKey)
   if (problem !== null) return invalid(problem)
-  const bytes = typeof message === 'string' ? Buffer.from(message) : message
-  return verify(null, bytes, publicKeyObject(publicKey), signature)
+  const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message
+  return isSignedBy(bytes, signature, publicKey)
     ? { valid: true }
     : invalid('the signature is not by this key over the expected message')
 }
 
 /** 64 bytes in base58, padded base64 or lower-case hex (disjoint forms), or null. */
 export function decodeEd25519Signature(text: string): Uint8Array | null {
-  if (/^[0-9a-f]{128}$/.test(text)) return Buffer.from(text, 'hex')
-  if (BASE64_OF_64_BYTES.test(text)) return Buffer.from(text, 'base64')
+  if (/^[0-9a-f]{128}$/.test(text)) return hexToBytes(text)
+  if (BASE64_OF_64_BYTES.test(text)) return fromBase64(text)
   return decodeBase58(text, 64)
 }
-
-export function publicKeyObject(publicKey: Uint8Array): KeyObject {
-  const x = Buffer.from(publicKey).toString('base64url')
-  const cached = keyObjects.get(x)
-  if (cached !== undefined) return cached
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-  if (keyObjects.size >= MAX_KEY_OBJECTS) keyObjects.clear()
-  keyObjects.set(x, key)
-  return key
-}
-
-const keyObjects = new Map<string, KeyObject>()
-const MAX_KEY_OBJECTS = 1024
 
 const BASE64_OF_64_BYTES = /^[A-Za-z0-9+/]{85}[AQgw]==$/
 
@@ -49,6 +36,6 @@ function formProblem(signature: Uint8Array, publicKey: Uint8Array): string | nul
   if (!isUsablePoint(publicKey)) return 'the public key is not a usable ed25519 point'
   if (signature.length !== 64) return 'an ed25519 signature has 64 bytes'
   if (!isUsablePoint(signature.subarray(0, 32))) return 'R is of small order or not canonical'
-  const s = Buffer.from(signature.subarray(32)).reverse().toString('hex')
+  const s = bytesToHex(signature.subarray(32).toReversed())
   return s < ORDER ? null : 'S is not below the order of the group'
 }

@@ -1,7 +1,7 @@
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
-import { bytesToHex } from '../core/hex.ts'
+import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
@@ -25,8 +25,9 @@ export async function recoverSigner(hash: Uint8Array, signature: string): Promis
 }
 
 export function personalSignHash(message: string): Uint8Array {
-  const byteLength = Buffer.byteLength(message)
-  return keccak256(Buffer.from(`\x19Ethereum Signed Message:\n${byteLength}${message}`))
+  const encoder = new TextEncoder()
+  const { length } = encoder.encode(message)
+  return keccak256(encoder.encode(`\x19Ethereum Signed Message:\n${length}${message}`))
 }
 
 const STRICT_FORM = /^0x[0-9a-f]{130}$/
@@ -47,7 +48,7 @@ function strictFormProblem(signature: string): string | null {
 }
 
 function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string | null {
-  const rAndS = Buffer.from(signature.slice(2, 130), 'hex')
+  const rAndS = hexToBytes(signature.slice(2, 130)) ?? new Uint8Array()
   const recoveryId = signature.endsWith('1b') ? 0 : 1
   const publicKey = curve.recoverPublicKeyUncompressed(rAndS, recoveryId, hash)
   if (typeof publicKey === 'string') return null

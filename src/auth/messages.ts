@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto'
-
 import { canonicalize, zeroSignatureFields } from '../core/canonical-json.ts'
+import { sha256Hex } from './crypto.ts'
+
+export { sha256Hex } from './crypto.ts'
 
 /** Canonical messages for wallets; each starts with the service and its own tag. Values are used as sent. */
 export const messages = {
@@ -71,8 +72,4 @@ export function receiptId(receipt: object): string {
 
 export function receiptIdOf(text: string): string {
   return `rcp_${sha256Hex(text)}`
-}
-
-export function sha256Hex(data: string | Uint8Array): string {
-  return hash('sha256', data, 'hex')
 }

@@ -7,7 +7,7 @@ import type { SigningKeys } from '../contract/schemas/service.ts'
 import { kidSchema, timeSchema } from '../core/documents.ts'
 import { isoTime } from '../core/time.ts'
 import { UnusableFileError, readIfExists, refuseLoose } from '../files/durable.ts'
-import { publicKeyObject } from './ed25519.ts'
+import { publicKeyObject } from './crypto.ts'
 import { createSecretFile, missingKeyError } from './key-file.ts'
 import {
   kidOf,

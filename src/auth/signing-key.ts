@@ -1,7 +1,14 @@
-import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 
+import { fromBase64, toBase64 } from '../core/base64.ts'
 import { isUsablePoint } from '../core/ed25519-points.ts'
+import {
+  privateKeyFromPem,
+  privateKeyFromSeed,
+  publicKeyOf,
+  sha256Hex,
+  signWith,
+} from './crypto.ts'
 
 export interface SigningKey {
   readonly privateKey: KeyObject
@@ -16,14 +23,13 @@ export class SigningKeyError extends Error {
 /** From 32 random bytes (RFC 8032 section 5.1.5). */
 export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   if (seed.length !== 32) throw new SigningKeyError('an ed25519 seed has 32 bytes')
-  const der = Buffer.concat([PKCS8_PREFIX, seed])
-  return describe(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+  return describe(privateKeyFromSeed(seed))
 }
 
 export function signingKeyFromPem(pem: string): SigningKey {
   let privateKey: KeyObject
   try {
-    privateKey = createPrivateKey(pem)
+    privateKey = privateKeyFromPem(pem)
   } catch {
     throw new SigningKeyError('the key is not a PKCS#8 private key in PEM form')
   }
@@ -37,7 +43,7 @@ export function signingKeyToPem(key: SigningKey): string {
 }
 
 export function signBytes(key: SigningKey, bytes: Uint8Array): Uint8Array {
-  return sign(null, bytes, key.privateKey)
+  return signWith(key.privateKey, bytes)
 }
 
 /** The text that a signing key of the service signs to vouch for its successor. */
@@ -46,17 +52,17 @@ export function successorText(publicKey: string): string {
 }
 
 export function kidOf(publicKey: Uint8Array): string {
-  return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
+  return sha256Hex(publicKey).slice(0, 16)
 }
 
 export function publicKeyToBase64(publicKey: Uint8Array): string {
-  return Buffer.from(publicKey).toString('base64')
+  return toBase64(publicKey)
 }
 
 /** @throws SigningKeyError for another form or length, and for points of small order */
 export function publicKeyFromBase64(text: string): Uint8Array {
-  const publicKey = Buffer.from(text, 'base64')
-  if (publicKey.length !== 32 || publicKey.toString('base64') !== text) {
+  const publicKey = fromBase64(text)
+  if (publicKey?.length !== 32) {
     throw new SigningKeyError('a public key is 32 bytes in padded base64')
   }
   if (!isUsablePoint(publicKey)) throw new SigningKeyError('not a usable ed25519 point')
@@ -73,11 +79,7 @@ export function publicKeyOrNull(text: string): Uint8Array | null {
   }
 }
 
-/** DER of RFC 8410: version, algorithm and seed header. */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
-
 function describe(privateKey: KeyObject): SigningKey {
-  const der = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
-  const publicKey = Uint8Array.from(der.subarray(-32))
+  const publicKey = publicKeyOf(privateKey)
   return { privateKey, publicKey, kid: kidOf(publicKey) }
 }

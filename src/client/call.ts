@@ -1,11 +1,9 @@
 /** API calls, typed by the route registry and validated before they are sent. */
-import type { z } from 'zod'
-
 import { describeIssues } from '../contract/issue-text.ts'
-import type { AnswerOf } from '../contract/route-types.ts'
+import type { AnswerOf, ParamName, QueryName, SentBody } from '../contract/route-types.ts'
 import type { Parameter, Route } from '../contract/route.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
-import type { RouteById, RouteId } from '../contract/routes.ts'
+import type { RouteId } from '../contract/routes.ts'
 import { canonicalize } from '../core/canonical-json.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { CallError, UnexpectedAnswerError } from './errors.ts'
@@ -13,12 +11,10 @@ import { signPartnerHeaders } from './prepare.ts'
 import type { Caller, PreparedRequest } from './prepare.ts'
 import { signBody } from './sign.ts'
 import type { OathText } from './sign.ts'
+import { textOf } from './transport.ts'
 import type { RawAnswer } from './transport.ts'
 
 const IDEMPOTENCY_KEY_BYTES = 16
-
-type SentBody<Id extends RouteId> =
-  RouteById<Id> extends { readonly body: infer Schema extends z.ZodType } ? z.input<Schema> : never
 
 /** Without the fields that the client adds when it signs. */
 type Unsigned<Body> = Body extends { readonly signature: unknown }
@@ -29,15 +25,13 @@ type Unsigned<Body> = Body extends { readonly signature: unknown }
 
 type BodyOf<Id extends RouteId> = Unsigned<SentBody<Id>>
 
-type ParamsOf<Id extends RouteId> =
-  RouteById<Id> extends { readonly params: infer Params }
-    ? { readonly params: { readonly [Name in keyof Params]: string } }
-    : { readonly params?: never }
+type ParamsOf<Id extends RouteId> = [ParamName<Id>] extends [never]
+  ? { readonly params?: never }
+  : { readonly params: { readonly [Name in ParamName<Id>]: string } }
 
-type QueryOf<Id extends RouteId> =
-  RouteById<Id> extends { readonly query: infer Query }
-    ? { readonly query?: { readonly [Name in keyof Query]?: string | undefined } }
-    : { readonly query?: never }
+type QueryOf<Id extends RouteId> = [QueryName<Id>] extends [never]
+  ? { readonly query?: never }
+  : { readonly query?: { readonly [Name in QueryName<Id>]?: string | undefined } }
 
 interface CallOptions {
   /** An oath of `GET /oaths` that the call signs. */
@@ -133,7 +127,7 @@ function needsPartner({ signer }: Caller, { access, method, price }: Route): boo
 /** Validates the body of an answer and keeps unknown members. @throws UnexpectedAnswerError */
 export function readAnswer<Id extends RouteId>(id: Id, answer: RawAnswer): AnswerOf<Id> {
   const described = routeOf(id).answers[answer.status]
-  const text = Buffer.from(answer.bytes).toString('utf8')
+  const text = textOf(answer.bytes)
   const value = described?.contentType === undefined ? parseJson(text, id) : text
   const parsed = described?.schema?.safeParse(value)
   if (parsed?.success === false) {

@@ -1,24 +1,27 @@
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
+import { hasSignature } from '../contract/route.ts'
+import { pathOf, routeOf } from '../contract/routes.ts'
 import type { RouteId } from '../contract/routes.ts'
+import type { SigningKeys } from '../contract/schemas/service.ts'
 import type { Clock, Random } from '../core/deps.ts'
 import { manifestSchema } from '../core/documents.ts'
 import { parseKey } from '../core/tlog/note.ts'
 import type { NoteKey } from '../core/tlog/note.ts'
 import { prepareCall, readAnswer } from './call.ts'
 import type { Call, CallParts } from './call.ts'
-import { CallError, OldSetError } from './errors.ts'
+import { CallError, OldSetError, UnexpectedAnswerError } from './errors.ts'
 import { createLogReader } from './log.ts'
 import type { CheckpointStore, LogReader, LogSource } from './log.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WalletSigner } from './signers.ts'
-import { readIfFound, send } from './transport.ts'
-import type { TransportDeps } from './transport.ts'
-import { verifyCurrency } from './verify.ts'
+import { readIfFound, send, sendGet, textOf } from './transport.ts'
+import type { RawAnswer, TransportDeps } from './transport.ts'
+import { followKeys, parseSigningKeys, verifyCurrency, verifyDocument } from './verify.ts'
 import type { SeenManifest } from './verify.ts'
 
-interface ClientOptions extends TransportDeps {
+export interface ClientOptions extends TransportDeps {
   /** Scheme, host and port of the site, with or without `/api/v1`. */
   readonly baseUrl: string
   /** The value of `<service>` in every signed message. */
@@ -26,6 +29,11 @@ interface ClientOptions extends TransportDeps {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly random: Pick<Random, 'bytes'>
   readonly signer?: WalletSigner | undefined
+  /**
+   * Trusted keys, as at `/.well-known/signing-keys.json`. Every answer that the ledger signs must then be signed by one of
+   * them, or by a key that one of them signed as its successor.
+   */
+  readonly keys?: SigningKeys | undefined
   /** The log to check, by its verifier key (c2sp.org/signed-note). */
   readonly log?:
     | (LogKeys & {
@@ -61,14 +69,29 @@ export function createClient(options: ClientOptions): LedgerClient {
   const caller = { siteUrl: siteUrlOf(baseUrl), serviceName, clock, random, signer }
   let seen: SeenManifest | null = null
   const noteManifest = (bytes: Uint8Array): void => {
-    const manifest = manifestSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+    const manifest = manifestSchema.parse(JSON.parse(textOf(bytes)))
     const current = verifyCurrency(bytes, manifest, { nowMs: clock.now(), seen })
     const bad = current.checks.find(({ good }) => !good)
     if (bad !== undefined) throw new OldSetError(`${bad.what}: ${bad.detail}`)
     seen = current.seen
   }
+  let trusted = options.keys
+  const requireSigned = async ({ bytes, headers }: RawAnswer): Promise<void> => {
+    if (trusted === undefined) return
+    const [signature, kid] = [
+      headers.get('x-signature') ?? '',
+      headers.get('x-signature-key') ?? '',
+    ]
+    if (!trusted.keys.some((key) => key.kid === kid)) {
+      const listed = await sendGet(options, `${caller.siteUrl}${pathOf('getSigningKeys')}`)
+      trusted = followKeys(trusted, parseSigningKeys(listed.bytes) ?? { keys: [] })
+    }
+    const { good, what, detail } = await verifyDocument(bytes, { signature, kid }, trusted)
+    if (!good) throw new UnexpectedAnswerError(`${what}: ${detail}`)
+  }
   const submit = async <Id extends RouteId>({ route, request }: Call<Id>) => {
     const raw = await send(options, request)
+    if (hasSignature(routeOf(route))) await requireSigned(raw)
     const answer = readAnswer(route, raw)
     if (route === 'getSnapshotManifest') noteManifest(raw.bytes)
     return answer

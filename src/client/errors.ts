@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import type { Issue } from '../contract/errors.ts'
 import { acceptedV1 } from '../contract/x402.ts'
+import type { X402AcceptedV1 } from '../contract/x402.ts'
 
 interface FailedAnswer {
   readonly status: number
@@ -34,7 +35,7 @@ export class LedgerError extends Error {
 interface RequiredPayment {
   readonly priceUsdc: string
   /** x402 version 1; empty if payment is not available. */
-  readonly accepts: readonly z.infer<typeof acceptedV1>[]
+  readonly accepts: readonly X402AcceptedV1[]
   /** The header `PAYMENT-REQUIRED` (x402 version 2). */
   readonly paymentRequired: string | null
 }

@@ -1,11 +1,11 @@
-import type { KeyObject } from 'node:crypto'
-
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
 
+import { seedOf } from '../auth/crypto.ts'
 import { addressOf, personalSignHash, secp256k1 } from '../auth/eip191.ts'
 import { signBytes, signingKeyFromPem, signingKeyFromSeed } from '../auth/signing-key.ts'
 import type { SigningKey } from '../auth/signing-key.ts'
 import { decodeBase58, encodeBase58 } from '../core/base58.ts'
+import { toBase64 } from '../core/base64.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { checksumAddress } from '../core/wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
@@ -56,18 +56,16 @@ export function ed25519Signer(kind: 'solana' | 'near', seed: Uint8Array): Wallet
     kind,
     wallet: kind === 'solana' ? encodeBase58(key.publicKey) : bytesToHex(key.publicKey),
     signMessage: (message) => {
-      const signature = signBytes(key, Buffer.from(message))
-      return Promise.resolve(
-        kind === 'solana' ? encodeBase58(signature) : Buffer.from(signature).toString('base64'),
-      )
+      const signature = signBytes(key, utf8(message))
+      return Promise.resolve(kind === 'solana' ? encodeBase58(signature) : toBase64(signature))
     },
   }
 }
 
-export function receiptKey(key: SigningKey): ReceiptKey {
+function receiptKey(key: SigningKey): ReceiptKey {
   return {
-    publicKey: Buffer.from(key.publicKey).toString('base64'),
-    sign: (text) => `ed25519:${Buffer.from(signBytes(key, Buffer.from(text))).toString('base64')}`,
+    publicKey: toBase64(key.publicKey),
+    sign: (text) => `ed25519:${toBase64(signBytes(key, utf8(text)))}`,
   }
 }
 
@@ -98,7 +96,7 @@ export function parseSecretKey(text: string): SecretKey {
 export function secretKeyText(kind: SecretKey['kind'], secret: Uint8Array): string {
   if (kind === 'evm') return `0x${bytesToHex(secret)}`
   if (kind === 'ed25519') return `seed:${bytesToHex(secret)}`
-  const pair = Buffer.concat([secret, signingKeyFromSeed(secret).publicKey])
+  const pair = Uint8Array.of(...secret, ...signingKeyFromSeed(secret).publicKey)
   return kind === 'solana' ? encodeBase58(pair) : `ed25519:${encodeBase58(pair)}`
 }
 
@@ -172,8 +170,8 @@ function ofSeed(kind: 'near' | 'ed25519', seed: Uint8Array | null): SecretKey | 
   return seed === null ? null : { kind, seed }
 }
 
-function seedOf(privateKey: KeyObject): Uint8Array {
-  return Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url')
+function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
 }
 
 function signHash(curve: Secp256k1, privateKey: Uint8Array, hash: Uint8Array): string {

@@ -31,11 +31,7 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
   for (let waited = 0; ;) {
     const answer = await sendOnce(deps, request)
     if (answer.status >= 200 && answer.status <= 202) return answer
-    const error = parseError(
-      answer.status,
-      answer.headers,
-      Buffer.from(answer.bytes).toString('utf8'),
-    )
+    const error = parseError(answer.status, answer.headers, textOf(answer.bytes))
     const mayWait = error.status === 429 || error.status === 503
     if (!mayWait || error.retryAfterSeconds === null) throw error
     const waitSeconds = Math.max(1, error.retryAfterSeconds)
@@ -83,6 +79,10 @@ export async function sendOnce(deps: TransportDeps, request: PreparedRequest): P
       cause: error,
     })
   }
+}
+
+export function textOf(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 
 function reasonOf(error: unknown): string {

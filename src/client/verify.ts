@@ -6,6 +6,7 @@ import { sha256Hex } from '../auth/messages.ts'
 import { kidOf, publicKeyOrNull, successorText } from '../auth/signing-key.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
+import { fromBase64 } from '../core/base64.ts'
 import { allGood, check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
 import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
@@ -20,7 +21,8 @@ export async function verifyDocument(
 ): Promise<Check> {
   const what = `signature by ${signed.kid}`
   const base64 = signed.signature.replace(/^ed25519:/, '')
-  if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
+  const raw = fromBase64(base64)
+  if (raw?.length !== 64) {
     return check(what, false, 'is not base64 of 64 bytes')
   }
   const key = keys.keys.find(({ kid }) => kid === signed.kid)
@@ -29,9 +31,11 @@ export async function verifyDocument(
   if (publicKey === null || kidOf(publicKey) !== key.kid) {
     return check(what, false, 'the kid of the listed key does not match its public key')
   }
-  const { valid } = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
+  const { valid } = verifyEd25519(bytes, raw, publicKey)
   return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from the signed bytes')
 }
+
+const noBytes = new Uint8Array()
 
 /** Adds the listed keys that were signed by a trusted key, or by one of the keys added before. */
 export function followKeys(trusted: SigningKeys, listed: SigningKeys): SigningKeys {
@@ -40,9 +44,9 @@ export function followKeys(trusted: SigningKeys, listed: SigningKeys): SigningKe
   for (const key of listed.keys.toReversed()) {
     const { kid, public_key: publicKey, signature = '' } = key
     const signer = publicKeyOrNull(keys.find((one) => one.kid === key.signed_by)?.public_key ?? '')
-    const text = Buffer.from(successorText(publicKey))
+    const text = successorText(publicKey)
     const isNew = signer !== null && keys.every((one) => one.kid !== kid)
-    if (isNew && verifyEd25519(text, Buffer.from(signature, 'base64'), signer).valid) keys.push(key)
+    if (isNew && verifyEd25519(text, fromBase64(signature) ?? noBytes, signer).valid) keys.push(key)
   }
   return { keys }
 }

@@ -13,6 +13,17 @@ export type AnswerOfRoute<R extends RouteFacts> =
 
 export type AnswerOf<Id extends RouteId> = AnswerOfRoute<RouteById<Id>>
 
+/** The body of a request as sent. */
+export type SentBody<Id extends RouteId> =
+  RouteById<Id> extends { readonly body: infer Schema extends z.ZodType } ? z.input<Schema> : never
+
+/** The names of the parameters of the path. */
+export type ParamName<Id extends RouteId> =
+  RouteById<Id> extends { readonly params: infer Params } ? keyof Params : never
+
+export type QueryName<Id extends RouteId> =
+  RouteById<Id> extends { readonly query: infer Query } ? keyof Query : never
+
 export type DeepReadonly<Value> = Value extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : Value extends object

@@ -125,6 +125,7 @@ const sharedFields = {
     .describe('The EIP-712 domain of the asset.'),
 }
 
+export type X402AcceptedV1 = z.infer<typeof acceptedV1>
 export const acceptedV1 = model('X402AcceptedV1', {
   scheme: z.enum([paymentScheme]),
   network: z.enum([paymentAsset.network.v1]),

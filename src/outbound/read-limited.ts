@@ -16,10 +16,20 @@ export async function readLimited(response: Response, maxBytes: number): Promise
   let total = announced > maxBytes ? announced : 0
   while (total <= maxBytes) {
     const read: { readonly value?: unknown } = await reader.read()
-    if (!(read.value instanceof Uint8Array)) return Buffer.concat(chunks, total)
+    if (!(read.value instanceof Uint8Array)) return concatenate(chunks, total)
     total += read.value.byteLength
     chunks.push(read.value)
   }
   reader.cancel().catch(() => undefined)
   throw new OversizeError(maxBytes)
+}
+
+function concatenate(chunks: readonly Uint8Array[], total: number): Uint8Array {
+  const bytes = new Uint8Array(total)
+  let start = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, start)
+    start += chunk.length
+  }
+  return bytes
 }

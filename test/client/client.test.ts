@@ -4,6 +4,12 @@ import { text } from 'node:stream/consumers'
 
 import { describe, expect, test } from 'vitest'
 
+import {
+  publicKeyToBase64,
+  signBytes,
+  signingKeyFromSeed,
+  successorText,
+} from '../../src/auth/signing-key.ts'
 import { createClient } from '../../src/client/client.ts'
 import {
   CallError,
@@ -13,6 +19,8 @@ import {
 } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { evmSigner } from '../../src/client/signers.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
+import { toBase64 } from '../../src/core/base64.ts'
 import { serveDuringTest } from '../support/local-server.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 6)
@@ -39,7 +47,12 @@ async function serverOf(answer: (nth: number) => Answer) {
   return { url, seen }
 }
 
-async function clientOf(url: string, timeoutMs = 30_000) {
+interface ClientChanges {
+  readonly timeoutMs?: number
+  readonly keys?: SigningKeys
+}
+
+async function clientOf(url: string, { timeoutMs = 30_000, keys }: ClientChanges = {}) {
   const sleeps: number[] = []
   const client = createClient({
     baseUrl: url,
@@ -53,6 +66,7 @@ async function clientOf(url: string, timeoutMs = 30_000) {
       },
     },
     timeoutMs,
+    keys,
     random: { bytes: (length) => new Uint8Array(length).fill(7) },
     signer: await evmSigner(key),
   })
@@ -126,7 +140,7 @@ describe('an error of the client', () => {
     ],
   ])('an error of the client %s', async (_name, answer, expected) => {
     const { url } = await serverOf(() => answer)
-    const { client } = await clientOf(url, answer.stalls === true ? 100 : 30_000)
+    const { client } = await clientOf(url, { timeoutMs: answer.stalls === true ? 100 : 30_000 })
     await expect(client.call('listRails')).rejects.toMatchObject(expected)
   })
 
@@ -211,5 +225,58 @@ describe('a call', () => {
     for (const end of ['', '/', '/api/v1', '/api/v1/']) {
       expect(siteUrlOf(`https://ledger.test${end}`)).toBe('https://ledger.test')
     }
+  })
+})
+
+describe('trusted keys', () => {
+  const [own, other] = [1, 2].map((byte) => signingKeyFromSeed(new Uint8Array(32).fill(byte)))
+  const listed = (key = own): SigningKeys['keys'][number] => ({
+    kid: key?.kid ?? '',
+    public_key: publicKeyToBase64(key?.publicKey ?? new Uint8Array()),
+    alg: 'ed25519',
+    status: 'active',
+    created_at: '2026-11-21T05:30:00Z',
+  })
+  const oaths = JSON.stringify({ count: 0, oaths: [] })
+  const readWith = async (key: typeof own, signed: string, keys = [listed()]) => {
+    if (key === undefined) throw new Error('no key')
+    const { url } = await serverOf((nth) =>
+      nth > 1
+        ? { status: 200, body: { keys } }
+        : {
+            status: 200,
+            headers: {
+              'X-Signature': `ed25519:${toBase64(signBytes(key, Buffer.from(signed)))}`,
+              'X-Signature-Key': key.kid,
+            },
+            body: oaths,
+          },
+    )
+    const { client } = await clientOf(url, { keys: { keys: [listed()] } })
+    return await client.call('listOaths')
+  }
+  const bySuccessor = (signature: Uint8Array) => ({
+    ...listed(other),
+    signed_by: own?.kid,
+    signature: toBase64(signature),
+  })
+  const successor = Buffer.from(successorText(listed(other).public_key))
+
+  test('an answer signed by a trusted key is returned', async () => {
+    expect(await readWith(own, oaths)).toMatchObject({ count: 0 })
+  })
+
+  test('an answer signed by a successor of a trusted key is returned', async () => {
+    if (own === undefined) throw new Error('no key')
+    const keys = [bySuccessor(signBytes(own, successor)), listed()]
+    expect(await readWith(other, oaths, keys)).toMatchObject({ count: 0 })
+  })
+
+  test('an answer with another body, or signed by a key that no trusted key vouches for, is refused', async () => {
+    if (other === undefined) throw new Error('no key')
+    await expect(readWith(own, `${oaths} `)).rejects.toThrow('the bytes differ')
+    await expect(readWith(other, oaths, [listed(other), listed()])).rejects.toThrow('not listed')
+    const keys = [bySuccessor(signBytes(other, successor)), listed()]
+    await expect(readWith(other, oaths, keys)).rejects.toThrow(UnexpectedAnswerError)
   })
 })
