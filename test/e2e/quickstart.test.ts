@@ -35,8 +35,8 @@ test.each([
     'quickstart',
     {
       sh: ['"opportunities":', '"status":', 'X-Signature-Key: ', '<feed'],
-      ts: ['rails pay', '[', 'ed25519:', '[]'],
-      py: ['rails pay', '[', 'ed25519:', '[]'],
+      ts: ['rails pay', '[', 'ed25519:', '['],
+      py: ['rails pay', '[', 'ed25519:', '['],
     },
   ],
   ['earning', { sh: ['"skills":'], ts: [/^\[\] \[\s*'\w/], py: [/^\[\] \['\w/] }],
