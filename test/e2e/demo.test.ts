@@ -210,10 +210,12 @@ describe('npm run demo', () => {
       const rows = Object.values(await read(list, anyObject)).find(Array.isArray)
       return z.string().parse(z.array(anyObject).parse(rows)[0]?.[key])
     }
+    const earner = await first('/api/v1/leaderboard', 'wallet')
     /** The examples of parameters whose values differ between ledgers. */
     const names = new Map([
       ['rcp_(?:ab)+', await first('/api/v1/receipts', 'receipt_id')],
-      ['0x52908400098527886E0F7030069857D2E4169EE7', await first('/api/v1/workers', 'wallet')],
+      ['0x52908400098527886E0F7030069857D2E4169EE7', earner],
+      ['2026-10(?!-)', await first(`/api/v1/workers/${earner}/statements`, 'month')],
       ['job_9f2c41d07a6be8053c1d2e4f', await first('/api/v1/jobs', 'id')],
       ['acme-agents', await first('/api/v1/partners', 'handle')],
       ['dsp_(?:ab)+', await first('/api/v1/disputes', 'dispute_id')],
