@@ -13,6 +13,14 @@ import { z } from 'zod'
 import { contractTypes } from './package/contract-types.ts'
 
 const folder = 'dist/package'
+/** Installed with the package, as other programs use them too: no native code. */
+const libraries = [
+  '@noble/ed25519',
+  '@noble/hashes',
+  '@noble/post-quantum',
+  '@noble/secp256k1',
+  'zod',
+] as const
 const portable = resolve('src/client/portable.ts')
 const isReplaced = (id: string) =>
   /^node:timers\/promises$|^@bitauth\/libauth\/.*\/secp256k1\.js$|\/crypto\.ts$/.test(id)
@@ -21,7 +29,7 @@ async function writeModule(): Promise<void> {
   await build({
     input: { client: 'src/client/index.ts' },
     platform: 'neutral',
-    external: 'zod',
+    external: new RegExp(`^(?:${libraries.join('|')})(?:/|$)`),
     plugins: [{ name: 'portable', resolveId: (id) => (isReplaced(id) ? portable : null) }],
     checks: { ineffectiveDynamicImport: false },
     output: { dir: folder, minify: true, codeSplitting: false },
@@ -57,11 +65,14 @@ function writeTypes(): void {
   rmSync(emitted, { recursive: true })
 }
 
+const versions = z.record(z.string(), z.string())
+
 function writeManifest(): void {
   const own = z
-    .looseObject({ devDependencies: z.looseObject({ zod: z.string() }) })
+    .looseObject({ dependencies: versions, devDependencies: versions })
     .parse(JSON.parse(readFileSync('package.json', 'utf8')))
   const { name, version, license, type, engines } = own
+  const known = { ...own.dependencies, ...own.devDependencies }
   const types = './types/client/index.d.ts'
   const manifest = {
     name,
@@ -73,7 +84,7 @@ function writeManifest(): void {
     engines,
     sideEffects: false,
     exports: { './client': { types, default: './client.js' } },
-    dependencies: { zod: `^${own.devDependencies.zod}` },
+    dependencies: Object.fromEntries(libraries.map((one) => [one, `^${known[one] ?? ''}`])),
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   for (const file of ['LICENSE', 'scripts/package/README.md'])
