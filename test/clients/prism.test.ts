@@ -12,6 +12,11 @@ import { parseSecretKey, receiptKeyOf } from '../../src/client/signers.ts'
 import { bodyExample } from '../../src/contract/openapi/examples.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { maxAgeOf, routes } from '../../src/contract/routes.ts'
+import { leaderboard } from '../../src/contract/schemas/worker.ts'
+import { makeStatement } from '../../src/core/statement.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { putStatement } from '../../src/db/income.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { callEveryOperation, jsonRoutes } from '../support/every-operation.ts'
 import { makePartner } from '../support/partners.ts'
@@ -66,10 +71,21 @@ function differences(status: number, headers: Headers): readonly string[] {
     .map(({ location, message }) => `${location.join('.')}: ${message}`)
 }
 
+/** The statement of the first worker of the leaderboard. */
+async function stateIncome(): Promise<void> {
+  const answer = await fetch(`${service.url}/api/v1/leaderboard`)
+  const [earner] = leaderboard.parse(await answer.json()).leaderboard
+  const wallet = earner?.wallet ?? ''
+  const facts = { wallet, month: '2026-10', closed_at: isoTime(worldNowMs), previous: null }
+  const statement = makeStatement({ ...facts, receipts: [] }, [], [])
+  await service.actions.database.write((tx) => putStatement(tx, parseWallet(wallet).id, statement))
+}
+
 test('Prism finds no difference in a call of every operation that answers JSON', async () => {
   const [poster, bidder] = [evmWallet('poster'), evmWallet('bidder')]
   await makePartner(service, poster, { handle: 'northwind', tier: 'pro' })
   await makePartner(service, bidder, { handle: 'marginalia' })
+  await stateIncome()
   const signerOf = ({ address, sign }: typeof poster) =>
     ({ kind: 'evm', wallet: address, signMessage: sign }) as const
   const clock = {
