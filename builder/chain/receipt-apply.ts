@@ -58,6 +58,7 @@ export async function applyFacts(
       return place === null || moved.has(receipt) ? [] : [place]
     }),
   )
+  const found: Parameters<typeof applyVerdict>[] = []
   for (const receipt of receipts) {
     const isMoved = moved.has(receipt)
     if (!isMoved && isSettled(receipt, deps.nowMs)) continue
@@ -81,8 +82,11 @@ export async function applyFacts(
       await updateRecord(tx, 'receipts', { id: receipt.id }, { amountMicroUsdc })
     }
     const measured = { ...receipt, amountMicroUsdc }
-    await applyVerdict(tx, measured, verdict, isMoved && isShown(receipt), deps)
+    found.push([tx, measured, verdict, isMoved && isShown(receipt), deps])
   }
+  // Rejections first, since one receipt of a transaction counts: a rejected one must not count when another is verified.
+  const rank = ([, , verdict]: (typeof found)[number]) => Number(!isRejection(verdict))
+  for (const one of found.toSorted((a, b) => rank(a) - rank(b))) await applyVerdict(...one)
 }
 
 /** Returns true if the block was replaced or the transaction is now in another block. */

@@ -289,6 +289,7 @@ describe('a receipt whose amount the chain says', () => {
     ['proof', 'worker', 'seller'],
     ['worker', 'seller', 'proof'],
     ['platform', 'seller', 'proof'],
+    ['seller', 'platform', 'proof'],
   ])('one transfer counts once: by %s, then not by %s and %s', async (...order) => {
     const hash = await chain.pay(paidMs, payment({ to: seller.address }))
     const ids = []
@@ -506,8 +507,8 @@ describe('a chain that was reorganised', () => {
       'receipt_verified 0.24',
       'receipt_verified 0',
       'receipt_reversed -0.24',
-      'receipt_verified 0.3',
       'receipt_reversed 0',
+      'receipt_verified 0.3',
       'receipt_verified 0',
     )
   })
