@@ -6,6 +6,8 @@ import { readAssets } from '../../builder/publish/assets.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { gatherExchange } from '../../builder/world/lists.ts'
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
+import { chains } from '../../src/chain/chains.ts'
+import { receiptDetail } from '../../src/contract/schemas/receipt.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { openExchange } from '../support/exchange.ts'
@@ -17,9 +19,11 @@ import {
   submission,
   workerSigned,
 } from '../support/receipts.ts'
+import { seller, sellerSigned } from '../support/seller.ts'
 import { documentsOf, siteOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
 import { seriousViolations, useBrowser } from './browser.ts'
 import { fullWorld } from './worlds.ts'
 
@@ -37,13 +41,14 @@ let oldest: string
 let platformReceipt: string
 let jobId: string
 
+async function send(wallet: TestWallet, receipt: object): Promise<string> {
+  const body = await submission(wallet, receipt, service.clock.now())
+  return accepted.parse((await service.postJson('/api/v1/receipts', body)).body).receipt_id
+}
+
 /** Stores 60 receipts and 60 workers: lists show 50, and the first worker has no built page. */
 beforeAll(async () => {
   const { database, keys } = service.actions
-  const send = async (wallet: typeof veteran, receipt: object) => {
-    const body = await submission(wallet, receipt, service.clock.now())
-    return accepted.parse((await service.postJson('/api/v1/receipts', body)).body).receipt_id
-  }
   const facts = (at: number, wallet: typeof veteran) =>
     receiptFacts(wallet, { summary: `<b>Work</b> ${at}`, amount_usdc: at + 1 })
   const key = ed25519Key('receipts of the veteran')
@@ -184,6 +189,31 @@ describe('the list of receipts', () => {
     expect(await checkReceipt(page, 'good')).toContain(
       'checked by the ledger with the platform’s key',
     )
+  })
+
+  test('the page of a receipt checks the id of nested content, in whatever order it is sent', async () => {
+    const { page, problems } = await visit()
+    const network = 'eip155:8453'
+    const shared = { version: 1, network, resourceUrl: 'https://shop.example.com/widget' }
+    const transaction = `0x${'ab'.repeat(32)}`
+    const issuedAt = Math.floor(service.clock.now() / 1000)
+    const paid = { payer: veteran.address, issuedAt, transaction }
+    const asset = chains.base.usdc.address
+    const terms = { scheme: 'exact', asset, payTo: seller.address, amount: '250000' }
+    const offer_receipt = {
+      receipt: await sellerSigned('Receipt', { ...shared, ...paid }),
+      offer: await sellerSigned('Offer', { ...shared, ...terms }),
+    }
+    const id = await send(seller, { rail: 'x402', offer_receipt })
+    await page.route(`**/api/v1/receipts/${id}`, async (route) => {
+      const response = await route.fetch()
+      const detail = receiptDetail.parse(await response.json())
+      const json = { ...detail, content: { offer_receipt, rail: 'x402' } }
+      await route.fulfill({ response, json })
+    })
+    await page.goto(`/receipts/${id}`)
+    expect(await checkReceipt(page, 'good')).toContain('The id matches the content.')
+    expect(problems).toEqual([])
   })
 
   test('the page of a receipt follows its proof to the root of the log', async () => {

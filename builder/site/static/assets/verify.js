@@ -137,11 +137,12 @@ export function showDocumentCheck(path, box, button) {
 const signatureFields = ['worker_signature', 'platform_signature', 'signature']
 const textBytes = (text) => new TextEncoder().encode(text)
 
-/** Returns the RFC 8785 canonical JSON of an object of strings and numbers. */
+/** Returns the RFC 8785 canonical JSON of strings, numbers and objects of them. */
 function canonical(content) {
+  if (typeof content !== 'object') return JSON.stringify(content)
   const members = Object.keys(content)
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${JSON.stringify(content[name])}`)
+    .map((name) => `${JSON.stringify(name)}:${canonical(content[name])}`)
   return `{${members.join(',')}}`
 }
 
