@@ -101,7 +101,7 @@ export const receiptCommands: readonly Command[] = [
       else if (isPlatform && !keys.has(issuer) && input.text('platforms') === undefined) {
         for (const one of platforms) keys.set(one.platform, one.public_key)
       }
-      const { receiptId, kind, content, checks } = verifyReceipt(receipt, keys, id)
+      const { receiptId, kind, content, checks } = await verifyReceipt(receipt, keys, id)
       const logged = input.flag('log')
         ? await receiptInLog(session, input, { id: receiptId, content, platforms })
         : []

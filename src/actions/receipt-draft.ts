@@ -177,7 +177,7 @@ export function verificationOf(
   return txHash === null
     ? {
         verification: 'unverified',
-        verificationReason: `Signed by the ${kind === 'x402' ? 'seller' : 'worker'} alone, without evidence of the payment`,
+        verificationReason: 'Signed by the worker alone, without evidence of the payment',
         onchain,
       }
     : {

@@ -13,6 +13,7 @@ import { isoTime, secondMs } from '../core/time.ts'
 import { walletOrNull } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from '../db/json.ts'
+import { findReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
 import { requirePast, requireTxHash, verificationOf } from './receipt-draft.ts'
@@ -21,7 +22,6 @@ import { requireAuthority } from './seller-authority.ts'
 import { invalidField, requireWallet } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 
-type FromChainDeps = Pick<ActionDeps, 'outbound' | 'outboundLimits' | 'reference' | 'site'>
 type ChainReceiptWrite = Pick<
   IncomingWrite<ChainReceiptBody>,
   'body' | 'json' | 'admission' | 'request'
@@ -36,12 +36,17 @@ interface Stated extends Pick<NewReceipt, 'kind' | 'txHash' | 'amountMicroUsdc' 
 
 /** Call it for proven submitters only, since it may send a request. @throws ApiError 400, 401, 403 or 422 */
 export async function draftFromChain(
-  deps: FromChainDeps,
+  deps: ActionDeps,
   write: ChainReceiptWrite,
 ): Promise<NewReceipt> {
   const { body, json, request } = write
   requireRail(deps.reference(), body.rail)
   const submitter = requireWallet(body.wallet, 'wallet')
+  const receipt = receiptOfSubmission(json)
+  const [id, content] = [receiptId(receipt), toJsonText(receipt)]
+  // A repeat sends no request: the site may have dropped the key since.
+  const stored = await findReceipt(deps.database.reader, id)
+  if (stored?.toWallet === submitter.id) return { ...stored, content }
   const stated = 'offer_receipt' in body ? await readSeller(deps, write, body) : readProof(body)
   const { payer, payee, ...facts } = stated
   if (payee.id !== submitter.id) {
@@ -51,9 +56,8 @@ export async function draftFromChain(
     )
   }
   requireTxHash(facts.chain, facts.txHash)
-  const receipt = receiptOfSubmission(json)
   return {
-    id: receiptId(receipt),
+    id,
     rail: body.rail,
     ...facts,
     fromWallet: payer?.id ?? null,
@@ -67,7 +71,7 @@ export async function draftFromChain(
     evidenceUrl: body.evidence_url ?? null,
     platform: null,
     publicKey: null,
-    content: toJsonText(receipt),
+    content,
     submitter: submitter.id,
     acceptedAt: isoTime(request.nowMs),
     ...verificationOf(facts.kind, facts.txHash),
@@ -91,7 +95,7 @@ function readProof({ proof_of_payment: proof, occurred_at: occurredAt }: ProofBo
 }
 
 async function readSeller(
-  deps: FromChainDeps,
+  deps: ActionDeps,
   { admission }: ChainReceiptWrite,
   { offer_receipt: signed, wallet }: SellerBody,
 ): Promise<Stated> {
@@ -100,8 +104,11 @@ async function readSeller(
   const { network, resourceUrl, issuedAt, payer, transaction = '' } = receipt.payload
   const chain = requireChain(network)
   const terms = offer?.payload
-  if (transaction === '' && terms === undefined) {
-    throw new ApiError('refused', 'A receipt without transaction must be sent with its offer')
+  if (transaction === '') {
+    throw new ApiError('refused', 'The receipt names no transaction, so no chain can confirm it')
+  }
+  if (terms === undefined && receipt.isSignedBy !== null) {
+    throw new ApiError('refused', 'A JWS must be sent with its offer, which names the paid wallet')
   }
   if (terms !== undefined && (terms.network !== network || terms.resourceUrl !== resourceUrl)) {
     throw new ApiError('refused', 'Offer and receipt are for different resources')
@@ -111,7 +118,7 @@ async function readSeller(
   return {
     kind: 'x402',
     chain,
-    txHash: transaction === '' ? null : transaction.toLowerCase(),
+    txHash: transaction.toLowerCase(),
     payer: walletOrNull(payer),
     payee,
     occurredAt: isoTime(issuedAt * secondMs),

@@ -1,7 +1,7 @@
 /** Whether the signer of an x402 receipt may speak for the seller: a signature alone shows only that some key signed. */
 import { z } from 'zod'
 
-import { publicJwk } from '../auth/offer-receipt.ts'
+import { didOf, publicJwk } from '../auth/offer-receipt.ts'
 import type { Artifact } from '../auth/offer-receipt.ts'
 import { ApiError } from '../contract/errors.ts'
 import { strictJsonOrNull } from '../core/strict-json.ts'
@@ -34,19 +34,24 @@ export async function requireAuthority(
       `The signer ${signer} is not the paid wallet ${payee.display}; with another key, sign a JWS whose kid is a did:web key of the host of resourceUrl`,
     )
   }
-  const host = URL.canParse(resourceUrl) ? new URL(resourceUrl).host : ''
-  const did = `did:web:${host}`
+  const resource = URL.canParse(resourceUrl) ? new URL(resourceUrl) : null
+  if (resource?.protocol !== 'https:') {
+    throw new ApiError('refused', 'resourceUrl must be an https address, as its host lists the key')
+  }
+  const did = didOf(resource.origin)
   if (!signer.startsWith(`${did}#`)) {
     throw new ApiError('refused', `The kid ${signer} is no key of ${did}, the host of resourceUrl`)
   }
-  const address = `https://${host}/.well-known/did.json`
+  const address = `${resource.origin}/.well-known/did.json`
   const document = await deps.outboundLimits.rail.run(() => {
     costs.chargeOutbound()
-    return readDocument(deps, address)
+    return readDocument(deps, address, did)
   }, costs.network)
-  const listed = document.verificationMethod.find(({ id }) => [did + id, id].includes(signer))
-  if (listed?.publicKeyJwk === undefined) {
-    throw new ApiError('refused', `${address} has no publicKeyJwk for ${signer} now`)
+  const isSigner = (id: string) => [did + id, id].includes(signer)
+  const listed = document.verificationMethod.find(({ id }) => isSigner(id))
+  if (listed?.publicKeyJwk === undefined || !document.assertionMethod.some(isSigner)) {
+    const wanted = `publicKeyJwk for ${signer} in verificationMethod and assertionMethod`
+    throw new ApiError('refused', `${address} has no ${wanted} now`)
   }
   const { publicKeyJwk: key } = listed
   if (artifacts.every(({ isSignedBy }) => isSignedBy?.(key) === true)) return signer
@@ -54,12 +59,14 @@ export async function requireAuthority(
 }
 
 const didDocument = z.object({
+  id: z.string(),
   verificationMethod: z
     .array(z.object({ id: z.string(), publicKeyJwk: publicJwk.optional().catch(undefined) }))
     .max(100),
+  assertionMethod: z.array(z.string().catch('')).max(100),
 })
 
-async function readDocument({ outbound, site }: AuthorityDeps, url: string) {
+async function readDocument({ outbound, site }: AuthorityDeps, url: string, did: string) {
   const headers = { Accept: 'application/json', 'User-Agent': outboundUserAgent(site.url) }
   const request = { url, method: 'GET', headers, body: '' } as const
   const answer = await outbound.send(request, limits).catch((error: unknown) => {
@@ -70,6 +77,6 @@ async function readDocument({ outbound, site }: AuthorityDeps, url: string) {
   const { data } = didDocument.safeParse(
     answer.body === null ? null : strictJsonOrNull(answer.body),
   )
-  if (answer.status === 200 && data !== undefined) return data
-  throw new ApiError('refused', `${url} is no DID document with keys (status ${answer.status})`)
+  if (answer.status === 200 && data?.id === did) return data
+  throw new ApiError('refused', `${url} is no DID document of ${did} (status ${answer.status})`)
 }

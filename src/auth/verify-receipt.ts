@@ -1,3 +1,4 @@
+import { offerReceipt } from '../contract/schemas/receipt.ts'
 import { receiptOfSubmission } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 import { check } from '../core/check.ts'
@@ -6,6 +7,7 @@ import type { receiptKinds } from '../core/onchain.ts'
 import { walletOrNull, walletPublicKey } from '../core/wallet.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
+import { ArtifactError, offerKind, readArtifact, receiptKind } from './offer-receipt.ts'
 import { publicKeyOrNull } from './signing-key.ts'
 
 /** Base64 public keys by platform slug. A platform may have several keys. */
@@ -20,11 +22,11 @@ export interface ReceiptVerification {
 }
 
 /** Checks id and signature of a receipt, alone or in a submission. Only the chain proves its payment. */
-export function verifyReceipt(
+export async function verifyReceipt(
   submission: JsonObject,
   platforms: PlatformKeys,
   expectedId: string | null = null,
-): ReceiptVerification {
+): Promise<ReceiptVerification> {
   const receipt = receiptOfSubmission(submission)
   const id = receiptId(receipt)
   const checks: Check[] = []
@@ -33,9 +35,14 @@ export function verifyReceipt(
   }
   const kind = kindOf(receipt)
   if (kind === 'x402' || kind === 'erc8004') {
-    const detail =
-      kind === 'x402' ? 'not checked here: the ledger checked it' : 'it has none: see the chain'
-    checks.push({ what: 'signature of the seller', good: true, label: 'open', detail })
+    const what = 'signature of the seller'
+    const unsigned = {
+      what,
+      good: true,
+      label: 'open',
+      detail: 'it has none: see the chain',
+    } as const
+    checks.push(kind === 'x402' ? await checkSeller(what, receipt['offer_receipt']) : unsigned)
     return { receiptId: id, kind, content: receipt, checks }
   }
   if (kind === 'unsigned') {
@@ -66,6 +73,26 @@ export function verifyReceipt(
     if (best !== undefined) checkSigned(best)
   }
   return { receiptId: id, kind, content, checks }
+}
+
+async function checkSeller(what: string, content: JsonValue | undefined): Promise<Check> {
+  const { data: signed } = offerReceipt.safeParse(content)
+  if (signed === undefined) return check(what, false, 'offer_receipt is malformed')
+  if (signed.receipt.format === 'jws') {
+    const detail = 'not verified: its key is at the site of the seller'
+    return { what, good: true, label: 'open', detail }
+  }
+  try {
+    const { signer } = await readArtifact(receiptKind, signed.receipt)
+    const offer = signed.offer && (await readArtifact(offerKind, signed.offer))
+    const payTo = offer?.payload.payTo.toLowerCase() ?? signer
+    const good = signer === payTo && signer === (offer?.signer ?? payTo)
+    const by = `by ${signer}, which must be to_wallet`
+    return check(what, good, by, 'the signers of receipt and offer are not payTo of the offer')
+  } catch (error) {
+    if (!(error instanceof ArtifactError)) throw error
+    return check(what, false, error.message)
+  }
 }
 
 function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {

@@ -66,7 +66,7 @@ async function verifyStored(deps: ActionDeps, id: string) {
     exchange.public_key,
     ...(exchange.retired ?? []).map((key) => key.public_key),
   ])
-  const { checks } = verifyReceipt(found.content, keys, id)
+  const { checks } = await verifyReceipt(found.content, keys, id)
   return { ...found, holds: allGood(checks), checks }
 }
 

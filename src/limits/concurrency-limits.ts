@@ -17,7 +17,7 @@ const limits = {
   payment: [256, 'Too many payments are in progress'],
   chain: [64, 'Too many signatures are waiting for the chain node that checks contract wallets'],
   mail: [32, 'Too many e-mails are being sent'],
-  rail: [32, 'Too many applications are being forwarded'],
+  rail: [32, 'Too many requests to other sites are in progress'],
 } as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
 
 /** Concurrent writes, or reads, of one network. Requests of others wait for at most this many at each step. */
@@ -78,7 +78,7 @@ function createConcurrencyLimit(
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
   const [capacity, reason] = limits[name]
-  // Signatures, e-mails and applications are parts of requests. Payments would delay each other.
+  // Signatures, e-mails and requests to sites are parts of requests. Payments would delay each other.
   const hasTurns = name === 'write' || name === 'read'
   const running = hasTurns ? runningPerNetwork : capacity
   let active = 0

@@ -203,7 +203,7 @@ function verdictOf(receipt: Receipt, issuer: HtmlAndMarkdown): Inline {
     attested: inline`This is the word of ${issuer}, which signed it.${isNamed ? unconfirmed : ' It names no transaction, so nobody can check that money moved.'}`,
     agreed:
       'The work was accepted on the job exchange for this price. Nothing shows that money moved.',
-    'signed by the seller': inline`This is the word of the seller alone.${isNamed ? unconfirmed : ' It names no transaction, so nobody can check that money moved.'}`,
+    'signed by the seller': `This is the word of the seller alone.${unconfirmed}`,
     claimed: inline`Only the worker says so.${isNamed ? unconfirmed : ' No transaction is named, so nobody can check that money moved.'}`,
     reversed: inline`Signed by ${issuer}, but its transaction is no longer confirmed. What it had earned was taken back.`,
     rejected: 'The chain contradicts this receipt, so it counts for nothing.',

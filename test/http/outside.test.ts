@@ -130,7 +130,7 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
     .toEqual({ signatures: WAIT_FOR_A_NODE, emails: WAIT_FOR_MAIL, applications: WAIT_FOR_A_RAIL })
   expectRefused(signatures.answers, NODE_FULL)
   expectRefused(emails.answers, 'Too many e-mails are being sent; nothing was done')
-  const railFull = 'Too many applications are being forwarded; nothing was done'
+  const railFull = 'Too many requests to other sites are in progress; nothing was done'
   expectRefused(applications.answers, railFull)
   expect(meter.counter('ledger_requests_shed_total', { limit: 'chain' }).value).toBe(TOO_MANY)
   // A refused request does not count as an attempt.

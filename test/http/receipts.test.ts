@@ -165,7 +165,7 @@ describe('a platform-issued receipt', () => {
     // The receipt is published with all that the signature covers.
     const { content } = receiptDetail.parse((await get(`${path}/${id}`)).body)
     const keys = new Map([['example_board', platformKey.base64]])
-    expect(verifyReceipt(content, keys, id).checks).toMatchObject([
+    expect((await verifyReceipt(content, keys, id)).checks).toMatchObject([
       { what: 'receipt id', good: true },
       { what: 'signature of the platform example_board', good: true },
     ])

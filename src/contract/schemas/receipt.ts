@@ -50,7 +50,7 @@ const sellerArtifact = bodyModel('SellerArtifact', {
 })
 export type SellerArtifact = z.infer<typeof sellerArtifact>
 
-const offerReceipt = bodyModel('OfferReceipt', {
+export const offerReceipt = bodyModel('OfferReceipt', {
   receipt: sellerArtifact,
   offer: sellerArtifact.exactOptional(),
 })

@@ -44,7 +44,8 @@ test('the receipt of the example verifies under the printed id', async () => {
   expect(signingText(receipt)).toBe(fenced('json receipt'))
   expect(signature).toBe(`ed25519:${signed(fenced('json receipt'))}`)
   expect(receiptId(receipt)).toBe(id)
-  const { checks } = verifyReceipt({ ...receipt, worker_signature: signature }, new Map(), id)
+  const submitted = { ...receipt, worker_signature: signature }
+  const { checks } = await verifyReceipt(submitted, new Map(), id)
   expect(checks.filter(({ good }) => !good)).toEqual([])
 })
 
