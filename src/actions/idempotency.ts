@@ -55,7 +55,7 @@ export interface WriteTerms {
   readonly locks?: readonly string[] | undefined
 }
 
-const keyLifeMs = dayMs
+export const keyLifeMs = dayMs
 
 /**
  * Runs `decide` in a transaction unless its result is stored. A message repeated for the same request, or a known

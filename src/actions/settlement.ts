@@ -1,7 +1,7 @@
 /** One confirmation is enough to deliver. Payments are followed until final; a reorganisation undoes their effect. */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
-import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments.ts'
+import { failPayment, findPayment, settlePayment } from '../db/payments.ts'
 import type { PaymentRecord, SettledIn, PaymentPurpose } from '../db/payments.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import { MOST_LIFE_SECONDS } from '../payments/check.ts'
@@ -70,18 +70,18 @@ function statusOf(found: SettledIn | 'elsewhere' | null): SettlementStatus {
   return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }
 
-/** Settles a payment with its effects, and claims the delivery if `deliver()`. `delivered` is true once per payment. */
+/** Settles a payment with its effects, and claims the delivery with `deliver`. `delivered` is true once per payment. */
 export async function settle(
   deps: InstalledDeps,
   payment: Pick<PaymentRecord, 'id' | 'chainId' | 'asset' | 'payer' | 'nonce'>,
   foundIn: SettledIn,
-  deliver: () => boolean,
+  deliver: (tx: DbTransaction) => boolean | Promise<boolean>,
 ): Promise<{ readonly delivered: boolean; readonly payment: PaymentRecord }> {
   const nowMs = deps.clock.now()
   const now = isoTime(nowMs)
   const done = await deps.database.write(async (tx) => {
     const isFirst = await settlePayment(tx, payment.id, foundIn, now)
-    const delivered = deliver() && (await claimDelivery(tx, payment.id, now))
+    const delivered = await deliver(tx)
     const settled = await findPayment(tx, payment)
     if (settled === null) throw new Error('settled payment has no row')
     if (isFirst) await paymentEffects[settled.purpose].settled(deps, tx, settled, nowMs)

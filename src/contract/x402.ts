@@ -22,6 +22,15 @@ export const paymentScheme = 'exact' as const
 /** Maximum age of a signed authorization. */
 export const PAYMENT_TIMEOUT_SECONDS = 120
 
+export const PAYMENT_IDENTIFIER = 'payment-identifier'
+/** In a payment, `id` names the purchase: a repeat with the same name is not charged. */
+export const identifierInfo = z.object({
+  required: z.boolean(),
+  id: z.optional(z.string().regex(/^[\w-]{16,128}$/)),
+})
+const schema = z.toJSONSchema(identifierInfo, { io: 'input' })
+export const identifierExtension = { [PAYMENT_IDENTIFIER]: { info: { required: false }, schema } }
+
 export interface PaymentTerms {
   /** Absolute address, derived from the site URL, never from a request. */
   readonly resource: string

@@ -63,6 +63,13 @@ export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecor
   return await findRecord(db, 'payments', { chainId, asset, payer, nonce })
 }
 
+/** Returns the payment for an identifier, unless it failed or was undone. */
+export async function findIdentified(db: Db, payer: string, identifier: string, since: string) {
+  const counts = sql<SqlBool>`state <> 'failed' and finality is distinct from 'undone' and reserved_at > ${since}`
+  const [paid] = await selectRecords(db, 'payments', { payer, identifier }).where(counts).execute()
+  return paid ?? null
+}
+
 /** Deletes a reservation. A submitted payment remains, for whichever service receives it again. */
 export async function releasePayment(db: Db, id: string, holder: string): Promise<void> {
   await deleteRecords(db, 'payments', { id, state: 'reserved' })

@@ -8,7 +8,7 @@ import { bazaarOf } from '../contract/bazaar.ts'
 import { ApiError } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
-import { termsOf } from '../contract/x402.ts'
+import { identifierExtension, termsOf } from '../contract/x402.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
 import type { ReadAnswer, ReadContext } from './handler-types.ts'
 import { hasCredentials } from './partner-auth.ts'
@@ -72,7 +72,7 @@ function offerOf(
   const { outline, complete } = bazaarOf(route)
   return {
     terms: termsOf(route, `${site.url}${url}`, receiverOf(payments)),
-    extensions: { bazaar: outline },
+    extensions: { bazaar: outline, ...identifierExtension },
     catalogued: { bazaar: complete },
   }
 }

@@ -11,7 +11,7 @@ export const NO_RECEIVER = '0x0000000000000000000000000000000000000000'
 
 export interface PaymentOffer {
   readonly terms: PaymentTerms
-  /** Members under `extensions` in version 2; 1.5 kilobytes at most, since they are in a header. */
+  /** Members under `extensions` in version 2; 1.6 kilobytes at most, since they are in a header. */
   readonly extensions?: Readonly<Record<string, object>> | undefined
   /** The same members for the catalogue of a facilitator; missing for offers that only one partner receives. */
   readonly catalogued?: Readonly<Record<string, object>>

@@ -1,7 +1,7 @@
 /** Payment headers of both x402 versions. Each value has exactly one accepted spelling. */
 import { z } from 'zod'
 
-import { headerLimits } from '../contract/x402.ts'
+import { PAYMENT_IDENTIFIER, headerLimits, identifierInfo } from '../contract/x402.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import type { Authorization } from './authorization.ts'
 
@@ -20,6 +20,7 @@ export interface DecodedPayment {
   readonly version: 1 | 2
   readonly claimed: ClaimedTerms
   readonly authorization: Authorization
+  readonly identifier: string | null
 }
 
 export class MalformedPaymentError extends Error {
@@ -73,6 +74,9 @@ const paymentV2 = z.object({
     payTo: address,
   }),
   payload: exactPayload,
+  extensions: z
+    .object({ [PAYMENT_IDENTIFIER]: z.object({ info: identifierInfo }).optional() })
+    .nullish(),
 })
 
 const payment = z.discriminatedUnion('x402Version', [paymentV1, paymentV2])
@@ -90,6 +94,7 @@ export function decodePayment(header: string): DecodedPayment {
   }
   const { data } = parsed
   const { signature, authorization } = data.payload
+  const extensions = data.x402Version === 2 ? data.extensions : null
   return {
     version: data.x402Version,
     claimed: data.x402Version === 2 ? data.accepted : data,
@@ -100,6 +105,7 @@ export function decodePayment(header: string): DecodedPayment {
       nonce: authorization.nonce.toLowerCase(),
       signature: withRecoveryByte(signature.toLowerCase()),
     },
+    identifier: extensions?.[PAYMENT_IDENTIFIER]?.info.id ?? null,
   }
 }
 

@@ -17,6 +17,7 @@ import {
   acceptsV2,
   decimalUsdc,
   headerLimits,
+  identifierExtension,
   microUsdcOf,
   resourceOf,
   termsOf,
@@ -123,7 +124,7 @@ describe.each(sold.map((route) => [route.path, route] as const))('%s', (path, ro
       error: 'payment_required',
       resource: resourceOf(terms),
       accepts: [acceptsV2(terms)],
-      extensions: { bazaar: outline },
+      extensions: { bazaar: outline, ...identifierExtension },
     }
     expect(Buffer.from(JSON.stringify(challenge)).toString('base64').length).toBeLessThan(3000)
   })

@@ -53,6 +53,18 @@ describe('a payment in a header', () => {
     }
   })
 
+  it('a payment may name its purchase with 16 to 128 letters, digits, - or _', () => {
+    const named = (info: unknown) =>
+      headerOf({ ...version2, extensions: { 'payment-identifier': { info } } })
+    const identifier = 'pay_7d5d747be160-e28'
+    expect(decodePayment(named({ required: false, id: identifier }))).toMatchObject({ identifier })
+    expect(decodePayment(named({ required: false })).identifier).toBeNull()
+    for (const id of ['pay_7d5d747be16', 'a'.repeat(129), 'pay 7d5d747be160e280', 7, null]) {
+      const header = named({ required: false, id })
+      expect(() => decodePayment(header)).toThrow(MalformedPaymentError)
+    }
+  })
+
   it('a payment may contain unknown members', () => {
     const more = { ...version2, resource: { url: 'https://a.test' }, extensions: { a: {} } }
     expect(decodePayment(headerOf(more)).version).toBe(2)

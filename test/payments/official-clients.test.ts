@@ -6,6 +6,7 @@ import { ExactEvmSchemeV1 } from '@x402/evm/v1'
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import axios from 'axios'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 
 import { alertFeed } from '../../src/contract/schemas/alert.ts'
 import { entriesOf } from '../../src/core/entries.ts'
@@ -63,6 +64,31 @@ describe('the official clients', () => {
   it('@x402/fetch pays in version 2 and gets the response', async () => {
     const client = registerExactEvmScheme(new x402Client(), { signer: payer })
     await expectPaidOnce(() => byFetch(wrapFetchWithPayment(fetch, client)))
+  })
+
+  it('@x402/fetch with a payment identifier gets the same answer again, and pays once', async () => {
+    const client = registerExactEvmScheme(new x402Client(), { signer: payer })
+    // As `appendPaymentIdentifierToExtensions` of @x402/extensions does.
+    client.onBeforePaymentCreation(async ({ paymentRequired: { extensions } }) => {
+      const offered = z.looseObject({ info: z.looseObject({ required: z.literal(false) }) })
+      const { info } = offered.parse(extensions?.['payment-identifier'])
+      Object.assign(extensions ?? {}, {
+        'payment-identifier': { info: { ...info, id: 'pay_7d5d747be160e280504c099d984bcfe0' } },
+      })
+      await Promise.resolve()
+    })
+    const pay = wrapFetchWithPayment(fetch, client)
+    const answers: unknown[] = []
+    const buy = async () => {
+      const answer = await byFetch(pay)
+      answers.push([answer.body, answer.header('payment-response')])
+      return answer
+    }
+    await expectPaidOnce(async () => {
+      await buy()
+      return await buy()
+    })
+    expect(answers[1]).toEqual(answers[0])
   })
 
   it('@x402/fetch pays in version 1 and gets the response', async () => {

@@ -20,7 +20,7 @@ import { startPaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { payer, signBuyer, usePaymentTests } from '../support/payment-tests.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
-import { headerOf, paymentV1, paymentV2 } from '../support/x402-payment.ts'
+import { headerOf, paymentV1, paymentV2, withIdentifier } from '../support/x402-payment.ts'
 
 // The payer is not the wallet of a partner.
 const { tests: t, sign: signPayment } = usePaymentTests(({ chain }) => startPaidService({ chain }))
@@ -287,6 +287,19 @@ describe('one payment', () => {
     const second = await send()
     expect([first.status, second.status]).toEqual([200, 200])
     expect(await second.json()).toEqual(await first.json())
+    expect(await received()).toBe(usd(99))
+  })
+
+  test('two payments with one identifier buy one period, and only one is charged', async () => {
+    await joinAsPartner()
+    const buy = async () => {
+      const header = headerOf(withIdentifier(paymentV2(await sign(99)), 'renewal_2026-12_of_acme'))
+      return await requestTier('pro', { 'PAYMENT-SIGNATURE': header, ...(await named()) })
+    }
+    const [first, again] = [await buy(), await buy()]
+    expect([first.status, again.status]).toEqual([200, 200])
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('payment-response')).toBe(first.headers.get('payment-response'))
     expect(await received()).toBe(usd(99))
   })
 

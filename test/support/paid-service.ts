@@ -16,7 +16,7 @@ import type { PaymentSettings } from '../../src/payments/load.ts'
 import type { Payments } from '../../src/payments/settler.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { handClock, publicDir, startService } from './http-service.ts'
-import type { HandClock, Service } from './http-service.ts'
+import type { HandClock, PublicDir, Service } from './http-service.ts'
 import type { UsdcChain } from './usdc-chain.ts'
 import { chainAccount, chainKey } from './x402-payment.ts'
 
@@ -34,6 +34,8 @@ export interface PaidOptions {
   readonly facilitatorUrl?: string
   readonly databasePath?: string
   readonly level?: LogLevel
+  /** The published documents; none by default. */
+  readonly documents?: Parameters<PublicDir['publish']>[0]
   /** Factor by which the timeouts of the service are shorter. */
   readonly speed?: number
   readonly pausesMs?: readonly number[]
@@ -83,6 +85,7 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
     get: () => options.pausesMs ?? (chain.isAutomining() ? patientMs : impatientMs),
   })
   const published = await publicDir()
+  if (options.documents !== undefined) await published.publish(options.documents)
   const service = await startService(published.dir, {
     clock,
     limits: options.limits ?? 'off',

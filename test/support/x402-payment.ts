@@ -109,6 +109,11 @@ export function paymentV2(
   return { x402Version: 2, accepted, payload: payloadOf(signed) }
 }
 
+/** Names the purchase (extension `payment-identifier`), as clients do that repeat the offered extension. */
+export function withIdentifier(payment: object, id: string): object {
+  return { ...payment, extensions: { 'payment-identifier': { info: { required: false, id } } } }
+}
+
 export function headerOf(payment: unknown): string {
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }

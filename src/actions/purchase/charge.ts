@@ -1,10 +1,15 @@
+import { deserialize, serialize } from 'node:v8'
+
 import { isoTime, secondMs } from '../../core/time.ts'
 import { releaseLease, takeLease } from '../../db/leases.ts'
 import { claimDelivery, takePayment, setPaymentHash, submitPayment } from '../../db/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments.ts'
+import { findRecord, insertRecord } from '../../db/records.ts'
+import type { DbTransaction } from '../../db/schema.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import { timeProblem } from '../../payments/check.ts'
 import type { PaymentsOn, RecordSubmission, Turns } from '../../payments/settler.ts'
+import { keyLifeMs } from '../idempotency.ts'
 import {
   abandonPayment,
   settlementPending,
@@ -31,10 +36,11 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Pu
   throw refusal(request, 'payment_expired', 'It expired before it was mined', key.payer)
 }
 
-/** Resubmits a transaction unknown to all nodes: the token accepts an authorization once. */
+/** Resubmits a transaction unknown to all nodes: the token accepts an authorization once. A new one would pay again. */
 async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, payments, request, authorization, key } = sale
   const pending = settlementPending(stillPending(key.payer, known.txHash))
+  if (authorization.nonce !== known.nonce) throw pending
   if (timeProblem(authorization, request.nowMs) !== null) throw pending
   if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw pending
   if (!(await deps.database.write((tx) => takePayment(tx, known, payments.holder)))) throw pending
@@ -56,14 +62,32 @@ export async function serveFound<T>(
 /** Of two concurrent requests, the second finds the answer delivered. */
 async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, request } = sale
-  if (settled.deliveredAt !== null || settled.finality === 'undone') throw alreadyUsed(sale)
-  const value = await request.produce()
-  const now = isoTime(deps.clock.now())
-  const delivered = await deps.database.write(
-    async (tx) => !request.isGone() && (await claimDelivery(tx, settled.id, now)),
-  )
-  if (!delivered) throw alreadyUsed(sale)
-  return purchaseResult(sale, settled, value)
+  if (settled.finality === 'undone') throw alreadyUsed(sale)
+  if (settled.deliveredAt !== null) return await repeat(sale, settled)
+  const result = purchaseResult(sale, settled, await request.produce())
+  if (!(await deps.database.write(delivery(sale, result)))) throw alreadyUsed(sale)
+  return result
+}
+
+/** Claims the delivery in a write. With an identifier, the answer is kept for repeats. */
+function delivery<T>({ deps, request }: Sale<T>, { payment, ...sent }: PurchaseResult<T>) {
+  const { id, identifier, signatureSha256: requestSha256 } = payment
+  return async (tx: DbTransaction): Promise<boolean> => {
+    const nowMs = deps.clock.now()
+    if (request.isGone() || !(await claimDelivery(tx, id, isoTime(nowMs)))) return false
+    if (identifier === null) return true
+    const kept = { id, requestSha256, status: 200, expiresAt: isoTime(nowMs + keyLifeMs) }
+    await insertRecord(tx, 'answers', { ...kept, answer: serialize(sent).toString('base64') })
+    return true
+  }
+}
+
+/** Returns the kept answer. @throws ApiError 402 without the identifier of the payment */
+async function repeat<T>(sale: Sale<T>, payment: PaymentRecord): Promise<PurchaseResult<T>> {
+  const kept = await findRecord(sale.deps.database.reader, 'answers', { id: payment.id })
+  if (kept === null || sale.identifier !== payment.identifier) throw alreadyUsed(sale)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent for the same request
+  return { ...(deserialize(Buffer.from(kept.answer, 'base64')) as PurchaseResult<T>), payment }
 }
 
 const TURN_TRIES = 2000
@@ -166,18 +190,14 @@ async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<
 
 async function deliver<T>(
   sale: Sale<T>,
-  { id }: PaymentRecord,
+  reserved: PaymentRecord,
   bought: { readonly value: T; readonly in: SettledIn },
 ): Promise<PurchaseResult<T>> {
-  const { deps, request, key } = sale
-  const { delivered, payment } = await settle(
-    deps,
-    { ...key, id },
-    bought.in,
-    () => !request.isGone(),
-  )
-  if (delivered) return purchaseResult(sale, payment, bought.value)
-  if (payment.deliveredAt !== null) throw alreadyUsed(sale)
+  const { deps, key } = sale
+  const result = purchaseResult(sale, { ...reserved, ...bought.in }, bought.value)
+  const { delivered, payment } = await settle(deps, reserved, bought.in, delivery(sale, result))
+  if (delivered) return result
+  if (payment.deliveredAt !== null) return await repeat(sale, payment)
   // The payer has disconnected; the same payment is served later.
   throw settlementPending(stillPending(key.payer, payment.txHash))
 }

@@ -10,6 +10,7 @@ import { newId } from '../../core/new-id.ts'
 import { isoTime, secondMs } from '../../core/time.ts'
 import {
   claimHeldPayment,
+  findIdentified,
   findPayment,
   holdPayment,
   releasePayment,
@@ -17,6 +18,7 @@ import {
   takePayment,
 } from '../../db/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments.ts'
+import type { Db } from '../../db/schema.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import { paymentOff } from '../../payments/challenge.ts'
 import { hasExpired, isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
@@ -26,6 +28,7 @@ import type { DecodedPayment } from '../../payments/codec.ts'
 import type { SettlementRefusal } from '../../payments/settler.ts'
 import { transferDigest } from '../../payments/transfer.ts'
 import type { ActionDeps } from '../deps.ts'
+import { keyLifeMs } from '../idempotency.ts'
 import { findTimelySettlement, settlementPending, findSettlement } from '../settlement.ts'
 import { charge, resume, serveFound } from './charge.ts'
 import {
@@ -58,6 +61,7 @@ export async function purchase<T>(
     authorization: payment.authorization,
     key: { chainId: paymentAsset.chainId, asset: paymentAsset.address.toLowerCase(), payer, nonce },
     signatureSha256: sha256Hex(payment.authorization.signature),
+    identifier: payment.identifier,
   }
   // Refunded only when money moves: a payer without funds, or who hangs up, costs calls to the chain but no money.
   const refund = request.chargeOutbound()
@@ -100,9 +104,12 @@ async function authenticate<T>(sale: Sale<T>): Promise<void> {
 
 async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   const { deps, payments, request, authorization, key } = sale
-  const known = await findPayment(deps.database.reader, key)
-  if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
-  if (known?.state === 'reconcile') return await resume(sale, await claimHeld(sale, known))
+  const named = await findEarlier(sale, deps.database.reader)
+  const own = await findPayment(deps.database.reader, key)
+  const known = named?.state === 'reserved' ? own : (named ?? own)
+  const paid = { ...sale, key: known ?? key }
+  if (known?.state === 'submitted' || known?.state === 'settled') return await resume(paid, known)
+  if (known?.state === 'reconcile') return await resume(paid, await claimHeld(paid, known))
   const problem = timeProblem(authorization, request.nowMs)
   if (problem !== null) return await handleExpiredAuthorization(sale, known, problem)
   await payments.chain.requireChain()
@@ -120,6 +127,14 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
     await deps.database.write((tx) => releasePayment(tx, reserved.id, payments.holder))
     throw error
   }
+}
+
+/** The payment with the same identifier. @throws ApiError 409 if it was for another request */
+async function findEarlier<T>({ request, key, identifier }: Sale<T>, db: Db) {
+  if (identifier === null) return null
+  const found = await findIdentified(db, key.payer, identifier, isoTime(request.nowMs - keyLifeMs))
+  if (found === null || matchesPurchase(found, request)) return found
+  throw new ApiError('payment_identifier_reused')
 }
 
 /** A later failure loses nothing: the payment is then known to be the buyer's. */
@@ -169,6 +184,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
       if (!(await takePayment(tx, left, payments.holder))) return null
       await releasePayment(tx, left.id, payments.holder)
     }
+    if ((await findEarlier(sale, tx)) !== null) return null
     const isTaken = !(await reservePayment(tx, {
       ...key,
       id,
@@ -177,6 +193,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
       validAfter: Number(authorization.validAfter),
       validBefore: Number(authorization.validBefore),
       signatureSha256,
+      identifier: sale.identifier,
       purpose,
       resource: terms.resource,
       detail,

@@ -44,6 +44,7 @@ export interface Sale<T> {
   readonly authorization: Authorization
   readonly key: PaymentKey
   readonly signatureSha256: string
+  readonly identifier: string | null
 }
 
 export function matchesPurchase<T>(

@@ -3,7 +3,7 @@ import { bazaarExtension } from '../../contract/bazaar.ts'
 import type { ApiError } from '../../contract/errors.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
 import { routeOf } from '../../contract/routes.ts'
-import { paymentAsset } from '../../contract/x402.ts'
+import { identifierExtension, paymentAsset } from '../../contract/x402.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { PERIOD_MS, extended, cancelSubscription, switchToFree } from '../../core/partner.ts'
 import type { TierName } from '../../core/partner.ts'
@@ -58,7 +58,7 @@ export async function changeSubscription(
   const amountMicroUsdc = isUnderWay ? known.amountMicroUsdc : priceMicroUsdc
   const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
   const bazaar = bazaarExtension(routeOf('changeSubscription'), 'outline', { tier })
-  const paymentOffer = { terms, extensions: { bazaar } }
+  const paymentOffer = { terms, extensions: { bazaar, ...identifierExtension } }
   if (write.payment === null) {
     const bought = { tier, priceMicroUsdc, addedMs: PERIOD_MS }
     const { untilMs } = extended(partner.subscription, bought, nowMs)

@@ -2,7 +2,7 @@ import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const writeTables = {
-  /** First answers of writes. Each is stored once for all messages and the key of its request. */
+  /** First answers of writes, stored once for all messages and the key of a request, and of purchases with an identifier. */
   answers: {
     columns: {
       id: column.text,
@@ -141,6 +141,8 @@ export const writeTables = {
       valid_after: column.integer,
       valid_before: column.integer,
       signature_sha256: column.text,
+      /** Of x402 `payment-identifier`: names the purchase, whatever authorization pays for it. */
+      identifier: column.optionalText,
       purpose: column.oneOf('read', 'subscription'),
       resource: column.text,
       detail: column.optionalObject,
@@ -172,6 +174,7 @@ export const writeTables = {
       payments_not_final: "(block_number) where finality = 'latest'",
       payments_undone: "(seq) where finality = 'undone'",
       payments_by_payer: '(payer, seq)',
+      payments_by_identifier: '(payer, identifier) where identifier is not null',
       payments_by_state: '(state)',
     },
     uniqueIndexes: {
