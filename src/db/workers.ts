@@ -51,6 +51,12 @@ export async function agentsToCheck(db: Db, prefix: string, before: string, limi
   return rows.map(({ wallet, agent }) => ({ wallet, agent: agent ?? '' }))
 }
 
+/** Those that were last checked before a time are not checked. */
+export async function forgetAgents(tx: Db, before: string): Promise<void> {
+  const known = tx.updateTable('workers').set({ agent_wallet: null })
+  await known.where('agent_wallet', 'is not', null).where('agent_checked_at', '<', before).execute()
+}
+
 export interface WorkerInput extends Pick<
   Row,
   'displayName' | 'skills' | 'url' | 'bio' | 'receiptKey' | 'agent'

@@ -152,7 +152,7 @@ const agentStates = {
   confirmed: 'confirmed: the registry names this wallet',
   other_wallet: 'not confirmed: the registry names another wallet',
   no_wallet: 'not confirmed: the registry names no wallet',
-  not_checked: 'not checked yet',
+  not_checked: 'not checked',
 } as const
 
 function agentText({ id, state, checked_at: at }: NonNullable<Worker['erc8004']>): Inline {

@@ -33,10 +33,10 @@ async function setWallet(agentId: bigint, address: string): Promise<void> {
   await anvil.answer(registry, encodeFunctionData({ abi, args: [agentId] }), wallet)
 }
 
-async function register(erc8004: string): Promise<number> {
+async function register(erc8004: string, who = alice): Promise<number> {
   service.clock.advance(1)
   const skills = [...service.actions.reference().skills].slice(0, 1)
-  const body = await registrationBody(service, alice, { skills, erc8004 })
+  const body = await registrationBody(service, who, { skills, erc8004 })
   return (await service.postJson('/api/v1/workers/register', body)).status
 }
 
@@ -87,8 +87,37 @@ test('an agent that does not exist has no wallet, and a failing node leaves agen
   await register('eip155:8453:9')
   expect(await check({ base: (await failsWith(-32_601, 'no such method')).url })).toBe(0)
   expect(await shown()).toMatchObject({ state: 'not_checked' })
+  service.clock.advance(dayMs)
   expect(await check({ base: (await failsWith(3, 'execution reverted')).url })).toBe(1)
   expect(await shown()).toMatchObject({ state: 'no_wallet' })
+})
+
+test('an agent that the node refuses is not checked, and delays no other agent', async () => {
+  await register('eip155:8453:666', bob)
+  await setWallet(7n, alice.address)
+  await register('eip155:8453:7')
+  const { url } = await proxyDuringTest(anvil.url, {
+    instead: (request) =>
+      JSON.stringify(request).includes((666).toString(16).padStart(64, '0'))
+        ? rpcError(request, -32_000, 'execution reverted')
+        : undefined,
+  })
+  expect(await check({ base: url })).toBe(1)
+  expect(await shown()).toMatchObject({ state: 'confirmed' })
+  const { body } = await service.getJson(`/api/v1/workers/${bob.address}`)
+  expect(body).toMatchObject({ erc8004: { state: 'not_checked' } })
+})
+
+test('a confirmation that has not been repeated for three days is not shown', async () => {
+  await setWallet(7n, alice.address)
+  await register('eip155:8453:7')
+  await check()
+  service.clock.advance(3 * dayMs)
+  await check({})
+  expect(await shown()).toMatchObject({ state: 'confirmed' })
+  service.clock.advance(1)
+  await check({})
+  expect(await shown()).toEqual({ id: 'eip155:8453:7', state: 'not_checked' })
 })
 
 test('an agent stays unchecked while the operator has no node of its chain', async () => {
