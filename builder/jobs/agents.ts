@@ -54,10 +54,7 @@ export async function checkAgents({
 }
 
 /** The zero address for an agent that has no wallet or does not exist; null if the node refuses the call. */
-async function walletOf(
-  node: ChainReader,
-  agentId: bigint,
-): Promise<`0x${string}` | 'no answer' | null> {
+async function walletOf(node: ChainReader, agentId: bigint): Promise<string | null> {
   const data = encodeFunctionData({ abi, args: [agentId] })
   try {
     const word = await node.view({ to: identityRegistry, data }, (found) => wordValue.parse(found))

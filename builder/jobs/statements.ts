@@ -1,16 +1,18 @@
 /** Makes the income statements of months that are over and whose receipts have their final verdicts. */
 import { chains } from '../../src/chain/chains.ts'
+import type { Clock } from '../../src/core/deps.ts'
 import { present } from '../../src/core/entries.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { isAmountUnknown } from '../../src/core/onchain.ts'
 import {
   firstOpenMonth,
+  incomeReceipt,
   lastStated,
   makeStatement,
   maxStatedReceipts,
   monthEnd,
 } from '../../src/core/statement.ts'
-import type { IncomeLeaf, IncomeReceipt, IncomeStatement } from '../../src/core/statement.ts'
+import type { IncomeLeaf, IncomeReceipt } from '../../src/core/statement.ts'
 import { isoTime, secondMs } from '../../src/core/time.ts'
 import { checksumAddress } from '../../src/core/wallet.ts'
 import {
@@ -24,7 +26,6 @@ import {
 import type { IncomeRecord } from '../../src/db/income.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { evidenceOf } from '../../src/pages/evidence.ts'
-import type { Evidence } from '../../src/pages/evidence.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
 import type { BuilderDeps } from './run-job.ts'
 
@@ -35,59 +36,52 @@ export async function makeStatements({
   signal,
 }: Pick<BuilderDeps, 'clock' | 'database' | 'signal'>): Promise<number> {
   while (await write(noteDueMonths)) signal.throwIfAborted()
-  const nowMs = clock.now()
   let made = 0
   let waiting: string | null = null
-  for (const { wallet, month } of await dueMonths(reader, firstOpenMonth(nowMs))) {
+  for (const { wallet, month } of await dueMonths(reader, firstOpenMonth(clock.now()))) {
     signal.throwIfAborted()
     if (wallet === waiting) continue
-    const statement = await statementOf(reader, wallet, month, nowMs)
+    const statement = await statementOf(reader, wallet, month, clock)
     if (statement === 'open') waiting = wallet
     else if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
-    else await write((tx) => putStatement(tx, wallet, statement))
-    if (typeof statement === 'object') made += 1
+    else {
+      await write((tx) => putStatement(tx, wallet, statement))
+      made += 1
+    }
   }
   return made
 }
 
-/** `empty`: an earlier statement has the receipts. */
-async function statementOf(
-  db: Db,
-  wallet: string,
-  month: string,
-  nowMs: number,
-): Promise<IncomeStatement | 'empty' | 'open'> {
+/** `empty`: earlier statements have the receipts as they are. */
+async function statementOf(db: Db, wallet: string, month: string, clock: Clock) {
   const closed = await statementsOf(db, wallet)
   const earlier = closed.map(({ body }) => body)
   const stated = lastStated(earlier)
   const records = await incomeRecords(db, wallet, monthEnd(month))
-  const fresh = records.filter(({ id }) => !stated.has(id)).slice(0, maxStatedReceipts)
-  const [first] = fresh
-  if (first === undefined) return 'empty'
-  // Receipts on chains that nobody checks get no other verdict.
-  const isFinal = ({ onchain, verdict }: IncomeRecord) =>
-    onchain !== 'pending' || verdict === 'unchecked'
-  if (!fresh.every(isFinal)) return 'open'
+  const again = records.filter(({ id }) => stated.has(id)).map(rowOf)
+  const unstated = records.filter(({ id }) => !stated.has(id))
+  const receipts = unstated.filter(isFinal).slice(0, maxStatedReceipts).map(rowOf)
   const last = closed.at(-1)
   const facts = {
-    wallet: first.to_display,
+    wallet: records[0]?.to_display ?? wallet,
     month,
-    closed_at: isoTime(nowMs),
+    closed_at: isoTime(clock.now()),
     previous: last === undefined ? null : { month: last.month, sha256: last.sha256 },
-    receipts: fresh.map(rowOf),
+    receipts,
   }
-  return makeStatement(facts, records.filter(({ id }) => stated.has(id)).map(rowOf), earlier)
+  const body = makeStatement(facts, again, earlier)
+  const isCorrected = body.corrections.length > 0
+  // Receipts that came after the month could be closed hold no correction back.
+  const isLate = (time: string) => isCorrected && firstOpenMonth(Date.parse(time)) > month
+  if (unstated.some((one) => !isFinal(one) && !isLate(one.accepted_at))) return 'open'
+  if (!isCorrected && receipts.length === 0) return 'empty'
+  return { body, isWhole: receipts.length === unstated.length }
 }
 
-const verdictNames = {
-  'on chain': 'on_chain',
-  attested: 'attested',
-  agreed: 'agreed',
-  'signed by the seller': 'signed_by_the_seller',
-  claimed: 'claimed',
-  reversed: 'reversed',
-  rejected: 'rejected',
-} as const satisfies Record<Evidence, IncomeReceipt['verdict']>
+/** A transfer counts after the first check of its payer. Receipts on chains that nobody checks get no other verdict. */
+function isFinal({ onchain, verdict, stage }: IncomeRecord): boolean {
+  return onchain === 'verified' ? stage !== 0 : onchain !== 'pending' || verdict === 'unchecked'
+}
 
 function rowOf(record: IncomeRecord): IncomeReceipt {
   const { kind, verification, chain, tx_hash, platform, dispute, payer } = record
@@ -101,7 +95,7 @@ function rowOf(record: IncomeRecord): IncomeReceipt {
     receipt_id: record.id,
     occurred_at: record.occurred_at,
     rail: record.rail,
-    verdict: isLinked ? 'linked' : verdictNames[evidence],
+    verdict: isLinked ? 'linked' : incomeReceipt.shape.verdict.parse(evidence.replaceAll(' ', '_')),
     amount_usdc: toUsdc(record.amount_micro_usdc),
     ...(isAmountUnknown(kind, record.amount_micro_usdc)
       ? { unknown_figures: ['amount_usdc'] }

@@ -3,8 +3,10 @@ import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import { z } from 'zod'
 
 import { word } from './abi.ts'
+import { canonicalize } from './canonical-json.ts'
 import { check } from './check.ts'
 import type { Check } from './check.ts'
+import { present } from './entries.ts'
 import { bytesToHex, hexToBytes } from './hex.ts'
 import { microPerUsdc, toUsdc } from './money.ts'
 import { dayMs, isoTime } from './time.ts'
@@ -36,7 +38,7 @@ export const incomeLeaf = z.object({
   token: text,
   from: text,
   to: text,
-  amount_micro_usdc: count.describe('As the receipt states it; the transfer moves at least this.'),
+  amount_micro_usdc: count.describe('Of the receipt; if it states none, of the transfer.'),
   block_time: count.describe('In Unix seconds.'),
   tx_hash: text,
   log_index: count,
@@ -70,6 +72,7 @@ export const incomeCorrection = z.object({
   month: statementMonth.describe('The statement that lists the receipt.'),
   was: verdict.describe('The verdict when it was last stated.'),
   is: verdict.describe('The verdict now.'),
+  was_amount_usdc: usdc.optional().describe('The amount that was last stated, if it has changed.'),
   change_usdc: usdc,
 })
 
@@ -105,7 +108,7 @@ const profile = { profile: 'agent-income-ledger/usdc-income', version: 1 } as co
 const leftOut =
   'Everything but receipts of this statement with the verdict on_chain: linked payments, receipts without a final transfer of USDC on a checked chain, and corrections of earlier statements.'
 const note =
-  'What this ledger could check of the receipts it was given. It is no tax document, invoice or account statement, and income without a receipt is missing. The total contains only transfers that are final on their chain, with the amount that the receipt states; all other receipts are listed apart.'
+  'What this ledger could check of the receipts it was given. It is no tax document, invoice or account statement, and income without a receipt is missing. The total contains only transfers that are final on their chain, with the amount of the receipt; all other receipts are listed apart.'
 
 /** Months before this one may be closed: payers are checked 14 days after a receipt. */
 export function firstOpenMonth(nowMs: number): string {
@@ -130,17 +133,14 @@ export function makeStatement(
   return {
     ...facts,
     ...totalsOf({ receipts, corrections }, earlier.at(-1)?.running_total_usdc ?? 0),
-    by_verdict: verdict.options.map((name) => {
-      const rows = receipts.filter((row) => row.verdict === name)
-      return { verdict: name, receipts: rows.length, amount_usdc: sumOf(rows.map(amountOf)) }
-    }),
     corrections,
     merkle: { ...profile, ...rootOf(receipts), left_out: leftOut },
     note,
   }
 }
 
-type Stated = Pick<z.infer<typeof incomeCorrection>, 'dispute' | 'is' | 'month'>
+type Correction = z.infer<typeof incomeCorrection>
+type Stated = Omit<Correction, 'change_usdc' | 'was' | 'was_amount_usdc'>
 
 /** What the newest statement says about each receipt, by its id. */
 export function lastStated(earlier: readonly IncomeStatement[]): ReadonlyMap<string, Stated> {
@@ -151,16 +151,21 @@ export function lastStated(earlier: readonly IncomeStatement[]): ReadonlyMap<str
   return new Map(lines.map((line): [string, Stated] => [line.receipt_id, line]))
 }
 
-function correctionOf(row: IncomeReceipt, stated: Stated | undefined) {
+function correctionOf(row: IncomeReceipt, stated: Stated | undefined): Correction | null {
   const { receipt_id, rail, amount_usdc, unknown_figures, verdict: is, dispute: state } = row
-  if (stated === undefined || (stated.is === is && stated.dispute === state)) return null
-  const { month, is: was } = stated
-  const change_usdc = (Number(is === 'on_chain') - Number(was === 'on_chain')) * amount_usdc
-  const optional = {
-    ...(unknown_figures && { unknown_figures }),
-    ...(state === undefined ? {} : { dispute: state }),
-  }
-  return { receipt_id, rail, amount_usdc, ...optional, month, was, is, change_usdc }
+  if (stated === undefined) return null
+  const { month, is: was, amount_usdc: before, unknown_figures: unknown } = stated
+  const isSame = before === amount_usdc
+  if (isSame && was === is && stated.dispute === state) return null
+  const was_amount_usdc = isSame || unknown !== undefined ? null : before
+  const optional = present({ unknown_figures, dispute: state, was_amount_usdc })
+  const line = { receipt_id, rail, amount_usdc, ...optional, month, was, is }
+  return { ...line, change_usdc: changeOf(line) }
+}
+
+function changeOf(line: Omit<Correction, 'change_usdc'>): number {
+  const { was, is, amount_usdc: now, was_amount_usdc: before = now } = line
+  return sumOf([is === 'on_chain' ? now : 0, was === 'on_chain' ? 0 - before : 0])
 }
 
 const amountOf = (row: Pick<IncomeReceipt, 'amount_usdc'>): number => row.amount_usdc
@@ -172,7 +177,11 @@ function totalsOf(
   const total_usdc = sumOf(receipts.filter(({ leaf }) => leaf !== undefined).map(amountOf))
   const corrections_usdc = sumOf(corrections.map((line) => line.change_usdc))
   const running_total_usdc = sumOf([before, total_usdc, corrections_usdc])
-  return { total_usdc, corrections_usdc, running_total_usdc }
+  const by_verdict = verdict.options.map((name) => {
+    const rows = receipts.filter((row) => row.verdict === name)
+    return { verdict: name, receipts: rows.length, amount_usdc: sumOf(rows.map(amountOf)) }
+  })
+  return { total_usdc, corrections_usdc, running_total_usdc, by_verdict }
 }
 
 /** Exact in micro-USDC. */
@@ -205,27 +214,36 @@ function leafHash(leaf: IncomeLeaf): string {
 
 const keccak = (hex: string): string => bytesToHex(keccak256(hexToBytes(hex) ?? new Uint8Array()))
 
-/** Recomputes totals and root. `before`: the running total of the statement before; null if it is not known. */
+/** Checks the lines, and recomputes totals and root. `before`: the running total of the statement before; null if it is not known. */
 export function checkStatement(
   statement: IncomeStatement,
   before: number | null,
 ): readonly Check[] {
-  const { wallet, receipts, merkle, previous } = statement
+  const { wallet, receipts, corrections, merkle, previous } = statement
   const { root, leaves } = rootOf(receipts)
   const totals = totalsOf(statement, before ?? 0)
-  const isSame = (name: keyof typeof totals) => statement[name] === totals[name]
+  const isSame = (...names: (keyof typeof totals)[]) =>
+    names.every((name) => canonicalize(statement[name]) === canonicalize(totals[name]))
   const isOwn = ({ leaf, ...row }: IncomeReceipt) =>
     (leaf !== undefined) === (row.verdict === 'on_chain') &&
     (leaf === undefined ||
       (toUsdc(leaf.amount_micro_usdc) === row.amount_usdc &&
         leaf.tx_hash === row.tx_hash &&
         leaf.to === wallet.toLowerCase()))
+  const transfers = receipts.flatMap(({ leaf }) =>
+    leaf === undefined ? [] : `${leaf.chain_id} ${leaf.tx_hash.toLowerCase()} ${leaf.log_index}`,
+  )
+  const unique = [...[...receipts, ...corrections].map((line) => line.receipt_id), ...transfers]
+  const areGood =
+    receipts.every(isOwn) &&
+    corrections.every((line) => line.change_usdc === changeOf(line)) &&
+    new Set(unique).size === unique.length
   const isOpen = previous !== null && before === null
   return [
-    check('lines', receipts.every(isOwn), `${receipts.length} receipts, ${leaves} with a transfer`),
+    check('lines', areGood, `${receipts.length} receipts, ${leaves} with a transfer`),
     check(
       'total',
-      isSame('total_usdc') && isSame('corrections_usdc'),
+      isSame('total_usdc', 'corrections_usdc', 'by_verdict'),
       `${totals.total_usdc} USDC on chain`,
     ),
     isOpen

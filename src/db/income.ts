@@ -4,39 +4,62 @@ import { sql } from 'kysely'
 import { sha256Hex } from '../auth/messages.ts'
 import { microPerUsdc, toUsdc } from '../core/money.ts'
 import type { IncomeStatement } from '../core/statement.ts'
-import { maxStatedReceipts, monthEnd } from '../core/statement.ts'
+import { monthEnd } from '../core/statement.ts'
+import { insertRows } from './insert-rows.ts'
 import { toJsonText } from './json.ts'
 import { queueEntries } from './log.ts'
 import { getMeta, setMeta } from './meta.ts'
-import { deleteRecords, findRecord, insertRecord, selectRecords } from './records.ts'
+import { findRecord, insertRecord, selectRecords } from './records.ts'
 import type { Db } from './schema.ts'
 
-const notedKey = 'statements_noted'
 const notedAtOnce = 20_000
 
+/** The bounds of the rows that are new since the last call: above `after`, and up to `last`. */
+async function newRows(tx: Db, name: 'dispute_steps' | 'receipts' | 'reputation_ledger') {
+  const key = `statements_noted_${name}`
+  const after = Number((await getMeta(tx, key)) ?? 0)
+  const rows = tx.selectFrom(name).select('seq').where('seq', '>', after).orderBy('seq')
+  const last = (await rows.limit(notedAtOnce).execute()).at(-1)?.seq ?? after
+  await setMeta(tx, key, String(last))
+  return { after, last }
+}
+
 /**
- * Notes the months of receipts that were accepted since the last call. A receipt of a closed month belongs to the month in
- * which it was accepted. Returns false if there are none.
+ * Notes the months of new receipts. A receipt that is older than a year or of a closed month belongs to the month in which
+ * it was accepted. Also notes the month after the last statement of a wallet if a stated receipt got an entry of the
+ * reputation ledger, as changes of the running total have, or a step of a dispute. Returns false if nothing is new.
  */
 export async function noteDueMonths(tx: Db): Promise<boolean> {
-  const after = Number((await getMeta(tx, notedKey)) ?? 0)
-  const next = sql`select seq from receipts where seq > ${after} order by seq limit ${notedAtOnce}`
-  const { rows } = await sql<{ last: number | null }>`
-    select max(seq) as last from (${next}) as next
-  `.execute(tx)
-  const last = rows[0]?.last ?? null
-  if (last === null) return false
+  const receipts = await newRows(tx, 'receipts')
+  const entries = await newRows(tx, 'reputation_ledger')
+  const steps = await newRows(tx, 'dispute_steps')
   const month = sql`substr(occurred_at, 1, 7)`
+  const yearBefore = sql`(cast(substr(accepted_at, 1, 4) as integer) - 1) || substr(accepted_at, 5)`
   await sql`
     insert into statements_due (wallet, month)
-    select distinct to_wallet, case when exists (
+    select distinct to_wallet, case when occurred_at < ${yearBefore} or exists (
       select 1 from statements where wallet = to_wallet and statements.month >= ${month}
     ) then substr(accepted_at, 1, 7) else ${month} end
-    from receipts where seq > ${after} and seq <= ${last}
+    from receipts where seq > ${receipts.after} and seq <= ${receipts.last}
     on conflict do nothing
   `.execute(tx)
-  await setMeta(tx, notedKey, String(last))
-  return true
+  const { rows } = await sql<{ wallet: string; month: string }>`
+    select s.wallet, max(s.month) as month from (
+      select receipt_id as id from reputation_ledger where seq > ${entries.after} and seq <= ${entries.last}
+      union select replace(replace(target, '{"receipt_id":"', ''), '"}', '')
+      from dispute_steps p join disputes d on d.id = p.dispute_id where p.seq > ${steps.after} and p.seq <= ${steps.last}
+    ) as changed join receipts r on r.id = changed.id
+      join statements s on s.wallet = to_wallet and s.month >= ${month} and closed_at >= accepted_at
+    group by s.wallet
+  `.execute(tx)
+  for (const { wallet, month: last } of rows) await putDue(tx, wallet, monthAfter(last))
+  return [receipts, entries, steps].some(({ after, last }) => last > after)
+}
+
+const monthAfter = (month: string) => monthEnd(month).slice(0, 7)
+
+async function putDue(tx: Db, wallet: string, month: string): Promise<void> {
+  await insertRows(tx, 'statements_due', [{ wallet, month }], '(wallet, month) do nothing')
 }
 
 /** Those before `month`, oldest first for each wallet. */
@@ -51,17 +74,23 @@ export type IncomeRecord = Awaited<ReturnType<typeof incomeRecords>>[number]
 export async function incomeRecords(db: Db, wallet: string, before: string) {
   return await db
     .selectFrom('receipts')
-    .leftJoin('receipt_checks', 'receipt_id', 'id')
+    .leftJoin('receipt_checks', 'receipt_checks.receipt_id', 'id')
+    .leftJoin('reputation_reviews', 'reputation_reviews.receipt_id', 'id')
+    .leftJoin('payers', 'payers.wallet', 'receipt_checks.payer')
     .select([
       ...(['id', 'kind', 'rail', 'receipts.chain', 'receipts.tx_hash', 'from_display'] as const),
       ...(['to_wallet', 'to_display', 'amount_micro_usdc', 'occurred_at', 'platform'] as const),
       ...(['verification', 'onchain', 'verdict', 'block_at', 'log_index', 'payer'] as const),
+      ...(['accepted_at', 'stage'] as const),
       sql<string | null>`(
         select state from disputes where target = '{"receipt_id":"' || receipts.id || '"}' order by seq desc limit 1
       )`.as('dispute'),
-      // 1: the reputation ledger has found payer and worker to be one party.
+      // 1: the reputation ledger has found payer and worker to be one party, by this receipt or another one.
       sql<number | null>`(
-        select case when e.kind = 'receipt_reversed' or independence = 0 then 1 else 0 end
+        select case when e.kind = 'receipt_reversed' or independence = 0 or exists (
+          select 1 from payer_sums s where s.wallet = to_wallet and linked = 1
+            and s.party in (receipt_checks.payer, payers.party)
+        ) then 1 else 0 end
         from reputation_ledger e where e.receipt_id = receipts.id order by seq desc limit 1
       )`.as('is_linked'),
     ])
@@ -101,8 +130,12 @@ export async function findStatement(db: Db, wallet: string, month: string) {
 export const statementEntryId = (wallet: string, month: string, sha256: string): string =>
   `${wallet}/${month} ${sha256}`
 
-/** Stores a statement and queues its entry of the log. A full one leaves the next month due. */
-export async function putStatement(tx: Db, wallet: string, body: IncomeStatement): Promise<void> {
+/** Stores a statement and queues its entry of the log. One that leaves receipts out makes the next month due. */
+export async function putStatement(
+  tx: Db,
+  wallet: string,
+  { body, isWhole }: { readonly body: IncomeStatement; readonly isWhole: boolean },
+): Promise<void> {
   const { month, closed_at: closedAt, total_usdc: total, running_total_usdc: running } = body
   const sha256 = sha256Hex(toJsonText(body))
   await insertRecord(tx, 'statements', {
@@ -117,10 +150,7 @@ export async function putStatement(tx: Db, wallet: string, body: IncomeStatement
   const id = statementEntryId(wallet, month, sha256)
   await queueEntries(tx, [{ kind: 'statement', id, sha256, subject: wallet }])
   await endDue(tx, wallet, month)
-  if (body.receipts.length < maxStatedReceipts) return
-  const next = { wallet, month: monthEnd(month).slice(0, 7) }
-  await deleteRecords(tx, 'statements_due', next)
-  await insertRecord(tx, 'statements_due', next)
+  if (!isWhole) await putDue(tx, wallet, monthAfter(month))
 }
 
 export async function endDue(tx: Db, wallet: string, month: string): Promise<void> {

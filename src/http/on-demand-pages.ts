@@ -36,7 +36,7 @@ import { matchPage, matchPath } from '../pages/match.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
-import { statementPage } from '../pages/statement.ts'
+import { shownLines, statementPage } from '../pages/statement.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import { policyHeaders } from './headers.ts'
@@ -321,7 +321,7 @@ async function statementPageOf(deps: ActionDeps, _: unknown, path: string): Prom
   const found = wallet && (await deps.database.list((db) => findStatement(db, wallet.id, month)))
   if (found === null) throw new ApiError('not_found')
   const { wallet: worker, receipts } = found.body
-  const ids = [worker, ...receipts.map(({ payer = '' }) => payer)].map(
+  const ids = [worker, ...receipts.slice(0, shownLines).map(({ payer = '' }) => payer)].map(
     (one) => walletOrNull(one)?.id ?? null,
   )
   return statementPage(found.body, { names: await namesOf(deps, ids), sha256: found.sha256 })

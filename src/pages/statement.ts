@@ -14,7 +14,7 @@ import { receiptPath, statementPath, workerPath } from './paths.ts'
 import { amountColumn, cell, column, countColumn, table } from './table.ts'
 
 /** The CSV has all lines. */
-const shownLines = 500
+export const shownLines = 500
 
 export function statementPage(
   statement: IncomeStatement,

@@ -77,8 +77,10 @@ async function stateIncome(): Promise<void> {
   const [earner] = leaderboard.parse(await answer.json()).leaderboard
   const wallet = earner?.wallet ?? ''
   const facts = { wallet, month: '2026-10', closed_at: isoTime(worldNowMs), previous: null }
-  const statement = makeStatement({ ...facts, receipts: [] }, [], [])
-  await service.actions.database.write((tx) => putStatement(tx, parseWallet(wallet).id, statement))
+  const body = makeStatement({ ...facts, receipts: [] }, [], [])
+  await service.actions.database.write((tx) =>
+    putStatement(tx, parseWallet(wallet).id, { body, isWhole: true }),
+  )
 }
 
 test('Prism finds no difference in a call of every operation that answers JSON', async () => {

@@ -137,6 +137,17 @@ describe('corrections', () => {
     expect(third).toMatchObject({ corrections: [], running_total_usdc: 1.2 })
   })
 
+  test('a changed amount is a line with the amount before', () => {
+    const again = [row(1, 'on_chain', { amount_usdc: 0.4 }), row(2), row(3, 'attested')]
+    const second = statement([row(5)], { earlier: [first], again })
+    expect(second.corrections).toMatchObject([
+      { receipt_id: 'rcp_1', amount_usdc: 0.4, was_amount_usdc: 0.1, change_usdc: 0.3 },
+    ])
+    const reversed = [row(1, 'rejected', { amount_usdc: 0.4 }), row(2), row(3, 'attested')]
+    const third = statement([], { earlier: [first, second], again: [...reversed, row(5)] })
+    expect(third).toMatchObject({ corrections_usdc: -0.4, running_total_usdc: 0.7 })
+  })
+
   test('a later dispute is a line that changes no sum', () => {
     const again = [row(1, 'on_chain', { dispute: 'open' }), row(2), row(3, 'attested')]
     const second = statement([row(5)], { earlier: [first], again })
@@ -148,6 +159,16 @@ describe('corrections', () => {
 
 describe('checking a statement', () => {
   const good = statement([row(1), row(2, 'linked'), row(3)])
+  const correction = (changes: Partial<IncomeStatement['corrections'][number]>) => ({
+    receipt_id: 'rcp_0',
+    rail: 'x402',
+    amount_usdc: 5,
+    month: '2026-09',
+    was: 'on_chain' as const,
+    is: 'on_chain' as const,
+    change_usdc: 0,
+    ...changes,
+  })
   const bad = (changed: IncomeStatement, before: number | null = 0) =>
     checkStatement(changed, before).flatMap((one) => (one.good ? [] : [one.what]))
 
@@ -169,9 +190,40 @@ describe('checking a statement', () => {
       ['lines', 'total', 'running total'],
     ],
     [
+      'a higher sum of a verdict',
+      {
+        ...good,
+        by_verdict: good.by_verdict.map((one) =>
+          one.verdict === 'linked' ? { ...one, amount_usdc: 9 } : one,
+        ),
+      },
+      ['total'],
+    ],
+    ['a receipt twice', statement([row(1), row(2, 'linked'), row(2, 'linked')]), ['lines']],
+    [
+      'a transfer of two receipts',
+      statement([row(1), { ...row(1), receipt_id: 'rcp_other' }]),
+      ['lines'],
+    ],
+    [
+      'a correction with another change',
+      {
+        ...good,
+        corrections: [correction({ change_usdc: 5 })],
+        corrections_usdc: 5,
+        running_total_usdc: 5.4,
+      },
+      ['lines'],
+    ],
+    [
+      'a correction of a receipt of the statement',
+      { ...good, corrections: [correction({ receipt_id: 'rcp_1' })] },
+      ['lines'],
+    ],
+    [
       'a verdict without its transfer',
       { ...good, receipts: good.receipts.map((one) => ({ ...one, verdict: 'on_chain' })) },
-      ['lines'],
+      ['lines', 'total'],
     ],
   ])('%s is found', (_, changed, problems) => {
     expect(bad(changed)).toEqual(problems)

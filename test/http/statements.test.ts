@@ -7,13 +7,14 @@ import { expect, test } from 'vitest'
 import { applyFacts, noTally } from '../../builder/chain/receipt-apply.ts'
 import type { TransactionFacts } from '../../builder/chain/receipt-facts.ts'
 import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
+import { reviewReputation } from '../../builder/jobs/review-reputation.ts'
 import { makeStatements } from '../../builder/jobs/statements.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { acceptedReceipt } from '../../src/contract/schemas/receipt.ts'
 import { statementList } from '../../src/contract/schemas/statement.ts'
 import type { Finality } from '../../src/core/onchain.ts'
 import { checkStatement, incomeStatement } from '../../src/core/statement.ts'
-import { hourMs, isoTime } from '../../src/core/time.ts'
+import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { applyReview } from '../../src/db/reviews.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
@@ -56,13 +57,13 @@ const paid = (tx: number, changes: object = {}) =>
 
 interface Shown {
   readonly block?: number
-  readonly usdc?: number
+  readonly usdc?: number | readonly number[]
   readonly from?: Pick<TestWallet, 'id'>
   readonly time?: string
   readonly finality?: Finality
 }
 
-/** The chain shows the transaction in this block, and moves 10 USDC unless told otherwise. */
+/** The chain shows the transaction in this block, with a transfer of 10 USDC unless told otherwise. */
 async function show(
   tx: number,
   { block = 1, usdc = 10, from = payer, time = october, finality = 'final' }: Shown = {},
@@ -70,8 +71,9 @@ async function show(
   const found: TransactionFacts = {
     kind: 'mined',
     block: { number: block, hash: hashOf(block), atMs: Date.parse(time), finality },
-    transfers:
-      usdc === 0 ? [] : [{ logIndex: 3, from: from.id, to: alice.id, value: BigInt(usdc * 1e6) }],
+    transfers: [usdc].flat().map((sum, at) => {
+      return { logIndex: at + 3, from: from.id, to: alice.id, value: BigInt(sum * 1e6) }
+    }),
   }
   const { database, random } = service.actions
   service.clock.advance(hourMs)
@@ -90,6 +92,36 @@ function close(): Promise<number> {
   return makeStatements({ database, clock: service.clock, signal: new AbortController().signal })
 }
 
+/** The first checks of payers, 14 days after the receipts began to count. */
+async function review(): Promise<void> {
+  service.clock.advance(15 * dayMs)
+  const { database, clock, random } = service.actions
+  const { signal } = new AbortController()
+  await reviewReputation({ database, clock, random, fetch, signal, rpcUrls: {} })
+}
+
+/** A check finds that the worker funds the payer of the receipt. */
+async function link(receiptId: string, stage: number): Promise<void> {
+  const found = { party: alice.id, isHub: false, knownSince: october }
+  const { database, clock } = service.actions
+  await database.write((tx) =>
+    applyReview(
+      tx,
+      { receiptId, worker: alice.id, display: alice.address, payer: payer.id },
+      stage,
+      { ...found, link: 'the worker funds the payer', reason: 'a look-up' },
+      isoTime(clock.now()),
+    ),
+  )
+}
+
+async function dispute(receipt_id: string): Promise<void> {
+  service.clock.advance(1)
+  const claim = { target: { receipt_id }, claim: 'It was not paid.' }
+  const body = await signedBody(payer, 'dispute', claim, { nowMs: service.clock.now() })
+  expect(await service.postJson('/api/v1/disputes', body)).toMatchObject({ status: 201 })
+}
+
 async function bytesOf(month: string): Promise<string> {
   const answer = await fetch(`${service.url}${base}/${month}`)
   expect(answer.headers.get('X-Signature')).toMatch(/^ed25519:/)
@@ -99,7 +131,7 @@ const statementOf = async (month: string) =>
   incomeStatement.strict().parse(JSON.parse(await bytesOf(month)))
 const list = async () => statementList.strict().parse((await service.getJson(base)).body)
 
-test('a month is stated once its receipts have their final verdicts, with its hash in the log', async () => {
+test('a month is stated once its receipts are final and their payers checked, with its hash in the log', async () => {
   await paid(1)
   await show(1, { finality: 'safe' })
   expect(await close()).toBe(0)
@@ -107,6 +139,8 @@ test('a month is stated once its receipts have their final verdicts, with its ha
   expect(await service.getJson(`${base}/2026-10`)).toMatchObject({ status: 404 })
 
   await show(1)
+  expect(await close()).toBe(0)
+  await review()
   expect(await close()).toBe(1)
   const bytes = await bytesOf('2026-10')
   const [summary] = (await list()).statements
@@ -148,6 +182,7 @@ test('self-payments, rejected, attested and claimed receipts are listed apart', 
   const { database, clock, random } = service.actions
   const { signal } = new AbortController()
   await checkReceipts({ database, clock, random, fetch, signal, rpcUrls: {} })
+  await review()
   expect(await close()).toBe(1)
   const found = await statementOf('2026-10')
   expect(found).toMatchObject({ total_usdc: 10, running_total_usdc: 10, corrections: [] })
@@ -185,18 +220,16 @@ test('a reversal, a dispute and a late receipt after the closing are in the next
   const reversed = await paid(1)
   await show(1)
   const disputed = await byWorker({ amount_usdc: 5 })
+  await review()
   expect(await close()).toBe(1)
   const first = await bytesOf('2026-10')
 
-  await show(1, { block: 7, usdc: 0 })
-  service.clock.advance(1)
-  const claim = { target: { receipt_id: disputed }, claim: 'It was not paid.' }
-  const dispute = await signedBody(payer, 'dispute', claim, { nowMs: service.clock.now() })
-  expect(await service.postJson('/api/v1/disputes', dispute)).toMatchObject({ status: 201 })
+  await show(1, { block: 7, usdc: [] })
+  await dispute(disputed)
   const late = await byPlatform({ amount_usdc: 3, job_id: 'late' })
   await paid(2, { occurred_at: november })
   await show(2, { block: 2, time: november })
-  at('2026-12-16T00:00:00Z')
+  await review()
   expect(await close()).toBe(1)
 
   expect(await bytesOf('2026-10')).toBe(first)
@@ -219,23 +252,88 @@ test('a reversal, a dispute and a late receipt after the closing are in the next
   expect(checkStatement(next, 10).filter((one) => !one.good)).toEqual([])
 })
 
-test('a payer whom a later check links to the worker takes the receipt out of the running total', async () => {
+test('a payment that is linked to the worker after its statement leaves the running total without a new receipt', async () => {
   const id = await paid(1)
   await show(1)
-  await close()
-  const review = { receiptId: id, worker: alice.id, display: alice.address, payer: payer.id }
-  const funder = { party: alice.id, isHub: false, knownSince: october }
-  const found = { ...funder, link: 'the worker funds the payer', reason: 'a look-up' }
-  at('2026-12-01T00:00:00Z')
-  const { database, clock } = service.actions
-  await database.write((tx) => applyReview(tx, review, 0, found, isoTime(clock.now())))
-  await byPlatform({ occurred_at: november })
+  await review()
+  expect(await close()).toBe(1)
+  await link(id, 1)
+  expect(await close()).toBe(0)
+  expect(await list()).toMatchObject({ open_months: ['2026-11'] })
   at('2026-12-16T00:00:00Z')
   expect(await close()).toBe(1)
-  expect(await statementOf('2026-11')).toMatchObject({
+  const next = await statementOf('2026-11')
+  expect(next).toMatchObject({
+    receipts: [],
     corrections: [{ receipt_id: id, was: 'on_chain', is: 'linked', change_usdc: -10 }],
     running_total_usdc: 0,
   })
+  expect(checkStatement(next, 10).filter((one) => !one.good)).toEqual([])
+  at('2027-02-16T00:00:00Z')
+  expect(await close()).toBe(0)
+  await dispute(id)
+  expect(await close()).toBe(1)
+  expect((await statementOf('2026-12')).corrections).toMatchObject([{ dispute: 'open' }])
+  expect(await close()).toBe(0)
+  expect(await list()).toMatchObject({ open_months: [] })
+})
+
+test('late receipts that wait for their checks do not hold a correction back, and are stated later', async () => {
+  const id = await paid(1)
+  await show(1)
+  await review()
+  expect(await close()).toBe(1)
+  await link(id, 1)
+  at('2026-12-20T00:00:00Z')
+  const late = await paid(2, { occurred_at: november })
+  expect(await close()).toBe(1)
+  expect(await statementOf('2026-11')).toMatchObject({ receipts: [], running_total_usdc: 0 })
+  await show(2, { block: 2, time: november, usdc: [] })
+  at('2027-01-16T00:00:00Z')
+  expect(await close()).toBe(1)
+  expect(await statementOf('2026-12')).toMatchObject({
+    receipts: [{ receipt_id: late, verdict: 'rejected' }],
+  })
+})
+
+test('all payments of a transaction are linked if its payer is', async () => {
+  const ids = [await paid(1), await paid(1, { job_id: 'second' })]
+  await show(1, { usdc: [10, 10] })
+  await link(ids[0] ?? '', 0)
+  expect(await close()).toBe(1)
+  const { receipts, total_usdc } = await statementOf('2026-10')
+  expect(receipts.map(({ verdict }) => verdict)).toEqual(['linked', 'linked'])
+  expect(total_usdc).toBe(0)
+})
+
+test('an amount that a reorganisation changes after the closing is corrected', async () => {
+  const proof = { fromAddress: payer.address, toAddress: alice.address, chainId: 8453 }
+  const proof_of_payment = { ...proof, txHash: hashOf(1) }
+  await post({ rail: 'x402', occurred_at: october, proof_of_payment })
+  await show(1)
+  await review()
+  expect(await close()).toBe(1)
+  await show(1, { block: 7, usdc: 4 })
+  at('2026-12-16T00:00:00Z')
+  expect(await close()).toBe(1)
+  const next = await statementOf('2026-11')
+  expect(next).toMatchObject({
+    corrections: [{ was: 'on_chain', is: 'on_chain', was_amount_usdc: 10, amount_usdc: 4 }],
+    corrections_usdc: -6,
+    running_total_usdc: 4,
+  })
+  expect(checkStatement(next, 10).filter((one) => !one.good)).toEqual([])
+})
+
+test('a receipt dated more than a year before it was submitted counts in the month of its submission', async () => {
+  await byPlatform({ occurred_at: '1999-05-01T00:00:00.000Z' })
+  await byPlatform({ occurred_at: '2025-11-01T00:00:00.000Z' })
+  expect(await close()).toBe(0)
+  expect(await list()).toMatchObject({ open_months: ['2026-11'] })
+  at('2026-12-16T00:00:00Z')
+  expect(await close()).toBe(1)
+  const { receipts } = await statementOf('2026-11')
+  expect(receipts).toMatchObject([{ occurred_at: '1999-05-01T00:00:00.000Z' }, {}])
 })
 
 test('a month without receipts has no statement, and the next one names the last before it', async () => {
@@ -252,6 +350,7 @@ test('a month without receipts has no statement, and the next one names the last
 test('a saved statement is verified by a command, which finds a changed line', async () => {
   await paid(1)
   await show(1)
+  await review()
   await close()
   await publishLog(service.actions, tempFolder())
   const file = join(tempFolder(), 'statement.json')
@@ -274,7 +373,8 @@ test('a saved statement is verified by a command, which finds a changed line', a
 test('the CSV counts what the statement counts, and the page says what the statement is not', async () => {
   await paid(1)
   await show(1)
-  await byWorker({ amount_usdc: 5, summary: '=1+1' })
+  await byWorker({ amount_usdc: 5 })
+  await review()
   await close()
   const csv = await (await fetch(`${service.url}${base}/2026-10.csv`)).text()
   const [head = '', ...lines] = csv
