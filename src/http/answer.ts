@@ -55,19 +55,15 @@ export function queryOf<Name extends string>(
   known: readonly Name[],
 ): Readonly<Partial<Record<Name, string>>> {
   const found: Partial<Record<Name, string>> = {}
-  for (const [name, values] of Object.entries(c.req.queries())) {
+  for (const [name, value] of new URL(c.req.url).searchParams) {
     const match = known.find((candidate) => candidate === name)
     if (match === undefined) {
       const names = known.length === 0 ? 'none' : known.join(', ')
-      throw new ApiError(
-        'unknown_parameter',
-        `${name.slice(0, 100)} is unknown; known parameters: ${names}`,
-      )
+      const shown = name === '' ? 'A parameter without a name' : name.slice(0, 100)
+      throw new ApiError('unknown_parameter', `${shown} is unknown; known parameters: ${names}`)
     }
-    if (values.length > 1) {
-      throw invalidField(match, 'is given more than once')
-    }
-    found[match] = values[0] ?? ''
+    if (found[match] !== undefined) throw invalidField(match, 'is given more than once')
+    found[match] = value
   }
   return found
 }

@@ -136,7 +136,14 @@ test('an answer to a query is signed over bytes that repeat its parameters', asy
 })
 
 test('opportunities refuse an unknown parameter with the list of the known ones', async () => {
-  for (const query of ['max_entry=0', 'chain=base&sort=income', 'utm_source=x', '__proto__=1']) {
+  for (const query of [
+    'max_entry=0',
+    'chain=base&sort=income',
+    'utm_source=x',
+    '__proto__=1',
+    '=&=',
+    '=x',
+  ]) {
     const { status, body } = await requestJson(service, `${opportunitiesPath}?${query}`)
     expect([status, body['code']], query).toEqual([400, 'unknown_parameter'])
     expect(body['details']).toContain('known parameters: skill, chain, max_entry_usdc, limit')

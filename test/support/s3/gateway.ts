@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,8 +13,8 @@ import { afterAll, beforeAll } from 'vitest'
 import { createObjectStore } from '../../../src/outbound/object-store.ts'
 import type { Bucket, ObjectStore } from '../../../src/outbound/object-store.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
-import { listen } from '../listen.ts'
 import { isRunnable } from '../runnable.ts'
+import { freePort } from '../server-process.ts'
 
 export const credentials = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' }
 
@@ -39,10 +38,7 @@ export function useGateway(): Gateway {
   let folder = ''
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'ledger-s3-'))
-    const probe = createServer()
-    const port = await listen(probe)
-    await new Promise((resolve) => probe.close(resolve))
-    const { stdout } = await execute(script('start-s3'), [folder, String(port)])
+    const { stdout } = await execute(script('start-s3'), [folder, String(await freePort())])
     gateway.endpoint = /S3_ENDPOINT=(\S+)/.exec(stdout)?.[1] ?? ''
   })
   afterAll(async () => {
