@@ -19,36 +19,62 @@ import {
   dueMonths,
   endDue,
   incomeRecords,
+  mostDueMonths,
   noteDueMonths,
   putStatement,
   statementsOf,
 } from '../../src/db/income.ts'
 import type { IncomeRecord } from '../../src/db/income.ts'
+import { getMeta, setMeta } from '../../src/db/meta.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { evidenceOf } from '../../src/pages/evidence.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
 import type { BuilderDeps } from './run-job.ts'
 
-/** Returns the number of new statements. The months of a wallet are closed in order. */
+const longestRunMs = 30_000
+/** Of `meta`: the last wallet of a run that ended early; the next run goes on after it. */
+const afterKey = 'statements_after'
+
+/**
+ * Returns the number of new statements. The months of a wallet are closed in order. A wallet whose rows are incomplete
+ * does not delay others.
+ *
+ * @throws the first error, after the other wallets
+ */
 export async function makeStatements({
   database: { reader, write },
   clock,
   signal,
 }: Pick<BuilderDeps, 'clock' | 'database' | 'signal'>): Promise<number> {
   while (await write(noteDueMonths)) signal.throwIfAborted()
+  const untilMs = clock.monotonic() + longestRunMs
+  const last = (await getMeta(reader, afterKey)) ?? ''
+  const due = await dueMonths(reader, firstOpenMonth(clock.now()), last)
   let made = 0
-  let waiting: string | null = null
-  for (const { wallet, month } of await dueMonths(reader, firstOpenMonth(clock.now()))) {
+  let after = ''
+  let skipped: string | null = null
+  let failure: unknown = null
+  for (const [at, { wallet, month }] of due.entries()) {
     signal.throwIfAborted()
-    if (wallet === waiting) continue
-    const statement = await statementOf(reader, wallet, month, clock)
-    if (statement === 'open') waiting = wallet
-    else if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
-    else {
-      await write((tx) => putStatement(tx, wallet, statement))
-      made += 1
+    after = at + 1 === mostDueMonths || clock.monotonic() > untilMs ? wallet : ''
+    if (wallet !== skipped) {
+      try {
+        const statement = await statementOf(reader, wallet, month, clock)
+        if (statement === 'open') skipped = wallet
+        else if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
+        else {
+          await write((tx) => putStatement(tx, wallet, statement))
+          made += 1
+        }
+      } catch (error) {
+        failure ??= error
+        skipped = wallet
+      }
     }
+    if (after !== '') break
   }
+  if (after !== last) await write((tx) => setMeta(tx, afterKey, after))
+  if (failure !== null) throw failure
   return made
 }
 

@@ -62,10 +62,13 @@ async function putDue(tx: Db, wallet: string, month: string): Promise<void> {
   await insertRows(tx, 'statements_due', [{ wallet, month }], '(wallet, month) do nothing')
 }
 
-/** Those before `month`, oldest first for each wallet. */
-export async function dueMonths(db: Db, month: string) {
+export const mostDueMonths = 10_000
+
+/** Those before `month` of the wallets after `after`, oldest first for each wallet. */
+export async function dueMonths(db: Db, month: string, after: string) {
   const due = selectRecords(db, 'statements_due').where('month', '<', month)
-  return await due.orderBy('wallet').orderBy('month').execute()
+  const next = due.where('wallet', '>', after).orderBy('wallet').orderBy('month')
+  return await next.limit(mostDueMonths).execute()
 }
 
 export type IncomeRecord = Awaited<ReturnType<typeof incomeRecords>>[number]

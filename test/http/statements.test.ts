@@ -12,6 +12,7 @@ import { makeStatements } from '../../builder/jobs/statements.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { acceptedReceipt } from '../../src/contract/schemas/receipt.ts'
 import { statementList } from '../../src/contract/schemas/statement.ts'
+import type { Clock } from '../../src/core/deps.ts'
 import type { Finality } from '../../src/core/onchain.ts'
 import { checkStatement, incomeStatement } from '../../src/core/statement.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
@@ -32,7 +33,7 @@ import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 const platformKey = ed25519Key('platform')
-const [alice, payer] = [evmWallet('alice'), evmWallet('payer')]
+const [alice, bob, payer] = [evmWallet('alice'), evmWallet('bob'), evmWallet('payer')]
 const october = '2026-10-05T12:00:00.000Z'
 const november = '2026-11-20T12:00:00.000Z'
 const usdcOnBase = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
@@ -44,9 +45,9 @@ const at = (time: string) => service.clock.advance(Date.parse(time) - service.cl
 const hashOf = (nth: number) => numberToHex(nth, { size: 32 })
 const base = `/api/v1/workers/${alice.address}/statements`
 
-async function post(signed: object): Promise<string> {
+async function post(signed: object, worker = alice): Promise<string> {
   service.clock.advance(1)
-  const body = await submission(alice, signed, service.clock.now())
+  const body = await submission(worker, signed, service.clock.now())
   return acceptedReceipt.parse((await service.postJson('/api/v1/receipts', body)).body).receipt_id
 }
 const facts = (changes: object) => receiptFacts(alice, { occurred_at: october, ...changes })
@@ -87,10 +88,12 @@ async function show(
   )
 }
 
-function close(): Promise<number> {
+function close(clock: Clock = service.clock): Promise<number> {
   const { database } = service.actions
-  return makeStatements({ database, clock: service.clock, signal: new AbortController().signal })
+  return makeStatements({ database, clock, signal: new AbortController().signal })
 }
+const byBob = () =>
+  post(workerSigned(receiptFacts(bob, { occurred_at: october }), ed25519Key('bob')), bob)
 
 /** The first checks of payers, 14 days after the receipts began to count. */
 async function review(): Promise<void> {
@@ -395,4 +398,27 @@ test('the CSV counts what the statement counts, and the page says what the state
   expect(await service.getJson(page.replace('2026-10', '2026-09'))).toMatchObject({
     status: 404,
   })
+})
+
+test('a run that takes too long is continued with the other wallets by the next one', async () => {
+  await byWorker()
+  await byBob()
+  at(november)
+  let minutes = 0
+  const slow = { ...service.clock, monotonic: () => (minutes += 1) * 60_000 }
+  expect([await close(slow), await close(slow), await close(slow)]).toEqual([1, 1, 0])
+})
+
+test('a wallet whose rows are incomplete delays no other wallet', async () => {
+  await paid(1)
+  await show(1)
+  await review()
+  await byBob()
+  await service.actions.database.write((tx) =>
+    tx.updateTable('receipt_checks').set({ payer: null }).execute(),
+  )
+  await expect(close()).rejects.toThrow('is incomplete')
+  const found = await service.getJson(base.replace(alice.address, bob.address))
+  expect(found.body).toMatchObject({ count: 1, open_months: [] })
+  expect(await list()).toMatchObject({ count: 0, open_months: ['2026-10'] })
 })

@@ -55,9 +55,9 @@ const statements = (receipts: number): readonly string[] => [
      ${amount}, 'USDC', ${timeOf(20)}, printf('Labelled a batch of pictures, number %d', i), 'example_board', ${worker},
      ${content}, ${oneOf('status', statuses)}, case when i % ${checkedEvery} = 0 then 'verified' else 'none' end,
      case when i % ${checkedEvery} = 0 then ${timeOf(20)} end, ${timeOf(20)} from n`,
-  `insert into receipt_checks (receipt_id, chain, tx_hash, verdict, block_number, block_hash, block_at, log_index, attempts,
+  `insert into receipt_checks (receipt_id, chain, tx_hash, verdict, block_number, block_hash, block_at, log_index, payer, attempts,
      consecutive_not_found, verdict_at, checked_at)
-   select id, chain, tx_hash, 'final', seq, tx_hash, accepted_at, 0, 1, 0, accepted_at, accepted_at from receipts where tx_hash is not null`,
+   select id, chain, tx_hash, 'final', seq, tx_hash, accepted_at, 0, from_wallet, 1, 0, accepted_at, accepted_at from receipts where tx_hash is not null`,
   `insert into reputation_ledger (wallet, receipt_id, kind, payer, party, amount_micro_usdc, paid_before_micro_usdc,
      evidence, independence, percent, value_micro_points, reason, counts_from, created_at)
    select to_wallet, id, 'receipt_verified', from_wallet, from_wallet, amount_micro_usdc, 0, 8, 1, 30, amount_micro_usdc * 24 / 1000,
