@@ -53,7 +53,7 @@ export async function makeStatements({
   let made = 0
   let after = ''
   let skipped: string | null = null
-  let failure: unknown = null
+  const failures: unknown[] = []
   for (const [at, { wallet, month }] of due.entries()) {
     signal.throwIfAborted()
     after = at + 1 === mostDueMonths || clock.monotonic() > untilMs ? wallet : ''
@@ -67,14 +67,14 @@ export async function makeStatements({
           made += 1
         }
       } catch (error) {
-        failure ??= error
+        failures.push(error)
         skipped = wallet
       }
     }
     if (after !== '') break
   }
   if (after !== last) await write((tx) => setMeta(tx, afterKey, after))
-  if (failure !== null) throw failure
+  if (failures.length > 0) throw failures[0]
   return made
 }
 
