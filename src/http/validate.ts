@@ -13,7 +13,7 @@ export function validate<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const forms = formsOf(schema)
-  const issues = describeIssues(parsed.error, value, (name) => unknownField(name, forms))
+  const issues = describeIssues(parsed.error, value, (name) => unknownField(name, forms, value))
   throw new ApiError('invalid_input', choiceOf(forms), { issues })
 }
 
@@ -50,17 +50,15 @@ function choiceOf(forms: readonly Form[]): string | undefined {
   )
 }
 
-function unknownField(name: string, forms: readonly Form[]): string {
+function unknownField(name: string, forms: readonly Form[], value: unknown): string {
   const form = forms.find((candidate) => Object.hasOwn(candidate, name))
   if (form === undefined) {
     const known = [...new Set(forms.flatMap((each) => Object.keys(each)))]
     return known.length === 0 ? 'is unknown' : `is unknown; known fields: ${known.join(', ')}`
   }
+  const sent = value instanceof Object ? value : {}
   const partners = Object.keys(form).filter(
-    (other) =>
-      other !== name &&
-      form[other] === 'required' &&
-      !forms.every((each) => Object.hasOwn(each, other)),
+    (other) => form[other] === 'required' && !Object.hasOwn(sent, other),
   )
   return partners.length === 0 ? 'is not a field of this form' : `requires ${partners.join(', ')}`
 }

@@ -339,7 +339,9 @@ describe('a recorded world', () => {
     ])
     const lists = ['/rails', '/rails.csv', '/opportunities'].map((path) => `${api}${path}`)
     const shown = ['/', '/index.md', '/opportunities', '/opportunities.md']
-    const pages = [...shown, ...documentsOfRuns]
+    // The reference shows the first rows of documents of rails.
+    const reference = ['/docs/reference/rails', '/docs/reference/rails.md']
+    const pages = [...shown, ...reference, ...documentsOfRuns]
     expect(changedSince(before)).toEqual([...lists, ...perRail, ...pages].toSorted())
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })
