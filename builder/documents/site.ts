@@ -31,7 +31,7 @@ export const siteDocuments = snapshotFamily(
   },
 )
 
-/** Lists no retired keys, as whoever has one could still sign. */
+/** Without retired keys: whoever still holds one could sign with it. */
 function didDocumentOf({ signingKeys, site }: Pick<World, 'signingKeys' | 'site'>): object {
   const id = didOf(site.url)
   const active = signingKeys.keys.filter(({ status }) => status === 'active')

@@ -1,4 +1,4 @@
-/** SHA-256 and Ed25519 by OpenSSL. The npm package for other programs has `src/client/portable/crypto.ts` in its place. */
+/** SHA-256 and Ed25519 by OpenSSL. The npm package of the client has `src/client/portable.ts` in its place. */
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 

@@ -110,7 +110,7 @@ const leftOut =
 const note =
   'What this ledger could check of the receipts it was given. It is no tax document, invoice or account statement, and income without a receipt is missing. The total contains only transfers that are final on their chain, with the amount of the receipt; all other receipts are listed apart.'
 
-/** Months before this one may be closed: payers are checked 14 days after a receipt. */
+/** Months before this one may be closed: by then most payers have had their first check, 14 days after a receipt counts. */
 export function firstOpenMonth(nowMs: number): string {
   return isoTime(nowMs - graceDays * dayMs).slice(0, 7)
 }
@@ -214,7 +214,7 @@ function leafHash(leaf: IncomeLeaf): string {
 
 const keccak = (hex: string): string => bytesToHex(keccak256(hexToBytes(hex) ?? new Uint8Array()))
 
-/** Checks the lines, and recomputes totals and root. `before`: the running total of the statement before; null if it is not known. */
+/** Checks the lines, and recomputes totals and root. `before`: the running total of the statement before; null if unknown. */
 export function checkStatement(
   statement: IncomeStatement,
   before: number | null,
