@@ -21,14 +21,14 @@ const limits = {
 } as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
 
 /** Concurrent writes, or reads, of one network. Requests of others wait for at most this many at each step. */
-const runningPerNetwork = 4
+const runningPerNetwork = 2
 
 /**
  * The pause after a write or read of a network, as a multiple of its time, so that a network does one at a time on average.
  * It is short for a request that waited for a third party.
  */
 const pauseFactor = 3
-const longestPauseMs = 50
+const longestPauseMs = 150
 
 export interface ConcurrencyLimit {
   /** Also true if the network uses half of the capacity. */

@@ -24,7 +24,7 @@ const WAIT_FOR_A_RAIL = 32
 /** Half of the writes that may be under way. */
 const OTHERS = 128
 const TOO_MANY = 9
-const AT_ONCE_OF_A_NETWORK = 4
+const AT_ONCE_OF_A_NETWORK = 2
 const SHARE = 32
 
 const services = useServices()
@@ -160,7 +160,7 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
   expect((await askForCode(service, 200)).status).toBe(202)
 })
 
-test('one network occupies 4 of the places for signatures of contract wallets, with payments half of them, and other networks have the others', async () => {
+test('one network occupies 2 of the places for signatures of contract wallets, with payments half of them, and other networks have the others', async () => {
   const { node, chain } = await stalledChain()
   const service = await services.start({
     limits: 'on',

@@ -29,7 +29,7 @@ const ROUNDS = 6
 const ROUND_MS = 2000
 /** As many connections as one address may have. */
 const CLIENTS = 128
-const EVERY_MS = 40
+const EVERY_MS = 20
 /** Requests of one attack: more than the limits allow in a round. */
 const ATTACKS = 1500
 const MOST_TIMES = 3
@@ -245,7 +245,7 @@ test('failed signatures of one network do not delay other clients', () =>
 test('writes of one network do not delay other clients', () =>
   measure({
     resource: 'concurrent writes',
-    cap: '4 at the same time, with a pause after each, and 124 that wait, per IPv4 address or IPv6 /48; 2,000 units of storage a day per address or /64',
+    cap: '2 at the same time, with a pause after each, and 126 that wait, per IPv4 address or IPv6 /48; 2,000 units of storage a day per address or /64',
     name: '200 new workers from a /64 over 128 connections',
     reached: 201,
     next: async (round, at) =>
@@ -273,7 +273,7 @@ async function measureReads(
   what: string,
   from: string,
   path: string,
-  turns = '4 at the same time, with a pause after each, and 124 that wait',
+  turns = '2 at the same time, with a pause after each, and 126 that wait',
 ): Promise<void> {
   await measure({
     resource: `reads of ${what}`,
