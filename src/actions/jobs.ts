@@ -5,7 +5,7 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { decide, noPaymentReason, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
 import { keptRows } from '../core/limits.ts'
-import { parseUsdc } from '../core/money.ts'
+import { parseUsdc, toUsdc } from '../core/money.ts'
 import { newId } from '../core/new-id.ts'
 import { scoreAt } from '../core/reputation/standing.ts'
 import { isoTime, parseTime } from '../core/time.ts'
@@ -23,6 +23,7 @@ import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
+import { promiseOf } from './receipt-log.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
@@ -81,6 +82,13 @@ export async function bidOnJob(
   return await commitPartnerWrite(deps, locked, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'bid', nowMs)
+    const { budgetMicroUsdc } = standing.job
+    if (terms.priceMicroUsdc > budgetMicroUsdc) {
+      throw invalidField(
+        'price_usdc',
+        `must be at most ${toUsdc(budgetMicroUsdc)}, the budget of the job`,
+      )
+    }
     if (standing.bid === null) await enforceOpenBidLimit(tx, proof.wallet.id)
     const bid = await putBid(tx, { id, jobId, bidder: proof.wallet, terms, now: isoTime(nowMs) })
     const isNew = standing.bid === null
@@ -107,12 +115,12 @@ export async function awardJob(
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'award', nowMs)
     const awarded = await awardBid(tx, jobId, body.bid_id, isoTime(nowMs))
-    if (!awarded) throw new ApiError('refused', 'The job has no open bid with this id')
+    if (awarded === null) throw new ApiError('refused', 'The job has no open bid with this id')
     const job = await applyTransition(tx, standing, {
       event: 'award',
       actor: proof.wallet.id,
       nowMs,
-      changes: { awardedBid: body.bid_id },
+      changes: { awardedBid: body.bid_id, worker: awarded },
     })
     return { status: 200, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
@@ -253,6 +261,7 @@ export async function acceptJob(
       job: jobView(job, { siteUrl, nowMs }),
       receipt_id: receipt.id,
       receipt_url: receiptUrl(siteUrl, receipt.id),
+      log: promiseOf(deps.ledgerLog.signer, receipt),
       rep_delta: await earnedBy(tx, receipt.id),
       rep_reason: noPaymentReason,
       new_rep_score: scoreAt(await standingOf(tx, receipt.toWallet), nowMs),

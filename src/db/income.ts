@@ -14,9 +14,18 @@ import type { Db } from './schema.ts'
 
 const notedAtOnce = 20_000
 
+const notedKey = (name: string) => `statements_noted_${name}`
+
+const month = sql`substr(occurred_at, 1, 7)`
+const yearBefore = sql`(cast(substr(accepted_at, 1, 4) as integer) - 1) || substr(accepted_at, 5)`
+/** A receipt that is older than a year or of a closed month belongs to the month in which it was accepted. */
+const dueMonth = sql<string>`case when occurred_at < ${yearBefore} or exists (
+  select 1 from statements where wallet = to_wallet and statements.month >= ${month}
+) then substr(accepted_at, 1, 7) else ${month} end`
+
 /** The bounds of the rows that are new since the last call: above `after`, and up to `last`. */
 async function newRows(tx: Db, name: 'dispute_steps' | 'receipts' | 'reputation_ledger') {
-  const key = `statements_noted_${name}`
+  const key = notedKey(name)
   const after = Number((await getMeta(tx, key)) ?? 0)
   const rows = tx.selectFrom(name).select('seq').where('seq', '>', after).orderBy('seq')
   const last = (await rows.limit(notedAtOnce).execute()).at(-1)?.seq ?? after
@@ -25,22 +34,17 @@ async function newRows(tx: Db, name: 'dispute_steps' | 'receipts' | 'reputation_
 }
 
 /**
- * Notes the months of new receipts. A receipt that is older than a year or of a closed month belongs to the month in which
- * it was accepted. Also notes the month after the last statement of a wallet if a stated receipt got an entry of the
- * reputation ledger, as changes of the running total have, or a step of a dispute. Returns false if nothing is new.
+ * Notes the months of new receipts. Also notes the month after the last statement of a wallet if a stated receipt got an
+ * entry of the reputation ledger, as changes of the running total have, or a step of a dispute. Returns false if nothing
+ * is new.
  */
 export async function noteDueMonths(tx: Db): Promise<boolean> {
   const receipts = await newRows(tx, 'receipts')
   const entries = await newRows(tx, 'reputation_ledger')
   const steps = await newRows(tx, 'dispute_steps')
-  const month = sql`substr(occurred_at, 1, 7)`
-  const yearBefore = sql`(cast(substr(accepted_at, 1, 4) as integer) - 1) || substr(accepted_at, 5)`
   await sql`
     insert into statements_due (wallet, month)
-    select distinct to_wallet, case when occurred_at < ${yearBefore} or exists (
-      select 1 from statements where wallet = to_wallet and statements.month >= ${month}
-    ) then substr(accepted_at, 1, 7) else ${month} end
-    from receipts where seq > ${receipts.after} and seq <= ${receipts.last}
+    select distinct to_wallet, ${dueMonth} from receipts where seq > ${receipts.after} and seq <= ${receipts.last}
     on conflict do nothing
   `.execute(tx)
   const { rows } = await sql<{ wallet: string; month: string }>`
@@ -117,12 +121,17 @@ export async function statementMonths(db: Db, wallet: string) {
     .where('wallet', '=', wallet)
     .orderBy('month')
     .execute()
-  const open = await selectRecords(db, 'statements_due', { wallet }).orderBy('month').execute()
+  const noted = Number((await getMeta(db, notedKey('receipts'))) ?? 0)
+  const open = await sql<{ month: string }>`
+    select month from statements_due where wallet = ${wallet}
+    union select ${dueMonth} from receipts where to_wallet = ${wallet} and seq > ${noted}
+    order by month
+  `.execute(db)
   return {
     closed: closed.map(({ total_micro_usdc: total, running_micro_usdc: running, ...row }) => {
       return { ...row, total_usdc: toUsdc(total), running_total_usdc: toUsdc(running) }
     }),
-    open: open.map(({ month }) => month),
+    open: open.rows.map(({ month }) => month),
   }
 }
 

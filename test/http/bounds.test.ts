@@ -33,7 +33,7 @@ async function openJobs(count: number, poster = parties.poster): Promise<string[
         title: 'Open',
         description: 'Work.',
         skills: ['technical-writing'],
-        budgetMicroUsdc: 1,
+        budgetMicroUsdc: 1_000_000,
         deadlineMs: nowMs + 2 * hourMs,
         now: isoTime(nowMs),
       })

@@ -409,6 +409,11 @@ test('a run that takes too long is continued with the other wallets by the next 
   expect([await close(slow), await close(slow), await close(slow)]).toEqual([1, 1, 0])
 })
 
+test('the month of a receipt is open as soon as the receipt is accepted', async () => {
+  await paid(1)
+  expect(await list()).toMatchObject({ count: 0, open_months: ['2026-10'] })
+})
+
 test('a wallet whose rows are incomplete delays no other wallet', async () => {
   await paid(1)
   await show(1)

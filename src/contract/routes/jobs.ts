@@ -36,6 +36,7 @@ export const jobRoutes = {
       status: parameter(jobStatus, 'Only jobs in this state.', 'open'),
       skill: parameter(skillSlug, 'Only jobs that require this skill.', 'api-reference-writing'),
       wallet: walletParameter('Only jobs of this poster.'),
+      worker: walletParameter('Only jobs that were awarded to this wallet.'),
     },
     answers: { 200: json('The jobs.', jobList) },
   }),
@@ -76,7 +77,7 @@ export const jobRoutes = {
   bidOnJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bid`,
     summary: 'Bid on a job',
-    description: `Requires an active partner other than the poster, while the job is open. One bid per bidder: bidding again replaces the terms and returns 200. A partner may have ${openQuotas.bids} open bids.`,
+    description: `Requires an active partner other than the poster, while the job is open. One bid per bidder: bidding again replaces the terms and returns 200. The price is at most the budget. A partner may have ${openQuotas.bids} open bids.`,
     params: { id },
     body: bidBody,
     answers: {

@@ -16,7 +16,7 @@ import {
   list,
 } from './common.ts'
 import { amountInput, lineInput, textInput, timeInput, signedFields } from './input.ts'
-import { receiptId } from './receipt.ts'
+import { receiptId, receiptLog } from './receipt.ts'
 import { skillsInput } from './worker.ts'
 
 export const jobId = z.string().regex(/^job_[0-9a-f]{24}$/, 'must be job_ and 24 hex digits')
@@ -136,6 +136,7 @@ export const jobAccepted = model('JobAccepted', {
   job,
   receipt_id: receiptId,
   receipt_url: url,
+  log: receiptLog,
   rep_delta: z.number().describe('Points earned by the receipt; always 0.'),
   rep_reason: text(200),
   new_rep_score: z.number().min(0),

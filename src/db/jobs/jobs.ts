@@ -10,7 +10,14 @@ import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countList, countedRows, newestFirst } from '../list-queries.ts'
 import type { RowList } from '../list-queries.ts'
-import { countRows, insertNumbered, insertRecord, selectRecords, updateRecord } from '../records.ts'
+import {
+  countRows,
+  findRecord,
+  insertNumbered,
+  insertRecord,
+  selectRecords,
+  updateRecord,
+} from '../records.ts'
 import type { NewRecordOf, RecordOf } from '../rows.ts'
 import { columnsOf, toRow } from '../rows.ts'
 import type { Database, Db } from '../schema.ts'
@@ -96,6 +103,7 @@ export interface JobFilter {
   readonly status?: JobStatus
   readonly skill?: string
   readonly poster?: string
+  readonly worker?: string
 }
 
 export const jobRows = (nowMs: number, filter?: JobFilter): RowList<JobRecord> => ({
@@ -120,7 +128,7 @@ type JobRows<Output> = SelectQueryBuilder<Database, 'jobs', Output>
 function filtered<Output>(
   rows: JobRows<Output>,
   nowMs: number,
-  { status, skill, poster }: JobFilter = {},
+  { status, skill, poster, worker }: JobFilter = {},
   before: number | null = null,
 ): JobRows<Output> {
   const now = isoTime(nowMs)
@@ -129,7 +137,7 @@ function filtered<Output>(
     const overdue = sql`status in (${sql.join(timed)}) and deadline <= ${now}`
     const newest = sql`select seq from jobs where status = 'expired' and seq < ${before ?? Number.MAX_SAFE_INTEGER} order by seq desc limit ${countedRows + 1}`
     query = query.where(
-      skill === undefined && poster === undefined
+      skill === undefined && poster === undefined && worker === undefined
         ? // An `or` would sort all expired jobs.
           sql<boolean>`jobs.seq in (select seq from (${newest}) as newest union all select seq from jobs where ${overdue})`
         : sql<boolean>`(jobs.status = 'expired' or jobs.status in (${sql.join(timed)}) and jobs.deadline <= ${now})`,
@@ -139,6 +147,7 @@ function filtered<Output>(
     if (endsByTime(status)) query = query.where('jobs.deadline', '>', now)
   }
   if (poster !== undefined) query = query.where('jobs.poster', '=', poster)
+  if (worker !== undefined) query = query.where('jobs.worker', '=', worker)
   if (skill !== undefined) {
     query = query.$if(true, (jobs) =>
       jobs
@@ -156,7 +165,9 @@ export async function transitionJob(
   db: Db,
   job: Pick<JobRecord, 'id' | 'status'>,
   transition: JobTransition,
-  changes: Partial<Pick<RecordOf<'jobs'>, 'bidsCount' | 'awardedBid' | 'receiptId'>> = {},
+  changes: Partial<
+    Pick<RecordOf<'jobs'>, 'bidsCount' | 'awardedBid' | 'worker' | 'receiptId'>
+  > = {},
 ): Promise<boolean> {
   const { id, status } = job
   const { statusAfter, createdAt } = transition
@@ -199,36 +210,30 @@ export async function putBid(
     .executeTakeFirstOrThrow()
 }
 
-/** Rejects all other bids. Returns false if the job has no such open bid. */
+/** Rejects all other bids. Returns the wallet of the bidder; null if the job has no such open bid. */
 export async function awardBid(
   db: Db,
   jobId: string,
   bidId: string,
   now: string,
-): Promise<boolean> {
+): Promise<string | null> {
   const open = { jobId, status: 'open' } as const
-  const awarded = { status: 'awarded', updatedAt: now } as const
-  const isAwarded = await updateRecord(db, 'job_bids', { ...open, id: bidId }, awarded)
-  if (isAwarded) {
-    await updateRecord(db, 'job_bids', open, { status: 'rejected', updatedAt: now })
-  }
-  return isAwarded
+  const bid = await findRecord(db, 'job_bids', { ...open, id: bidId })
+  if (bid === null) return null
+  await updateRecord(db, 'job_bids', { id: bidId }, { status: 'awarded', updatedAt: now })
+  await updateRecord(db, 'job_bids', open, { status: 'rejected', updatedAt: now })
+  return bid.bidder
 }
 
 /** Oldest first. */
 /** True if the wallet has posted or works on a job that is neither finished nor cancelled. */
 export async function hasUnfinishedJob(db: Db, wallet: string): Promise<boolean> {
-  const posted = { poster: wallet, status: ['open', 'awarded', 'delivered'] } as const
-  const own = selectRecords(db, 'jobs', posted).limit(1)
-  const awarded = db
-    .selectFrom('jobs')
-    .innerJoin('job_bids', 'job_bids.id', 'jobs.awarded_bid')
-    .select('jobs.seq')
-    .where('jobs.status', 'in', ['awarded', 'delivered'])
-    .where('job_bids.bidder', '=', wallet)
-    .limit(1)
-  const found = await Promise.all([own.executeTakeFirst(), awarded.executeTakeFirst()])
-  return found.some((job) => job !== undefined)
+  const unfinished = { status: ['open', 'awarded', 'delivered'] } as const
+  const found = await Promise.all([
+    findRecord(db, 'jobs', { ...unfinished, poster: wallet }),
+    findRecord(db, 'jobs', { ...unfinished, worker: wallet }),
+  ])
+  return found.some((job) => job !== null)
 }
 
 export async function lapseOpenBids(db: Db, bidder: string, now: string): Promise<void> {

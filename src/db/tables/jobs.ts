@@ -21,6 +21,8 @@ export const jobTables = {
       status: jobStatus,
       bids_count: column.integer,
       awarded_bid: column.references(column.optionalText, 'job_bids (id)'),
+      /** Wallet `id` of the bidder of the awarded bid. */
+      worker: column.optionalText,
       receipt_id: column.references(column.optionalText, 'receipts (id)'),
       texts_sha256: column.optionalText,
       texts_removed_at: column.optionalText,
@@ -30,6 +32,7 @@ export const jobTables = {
     indexes: {
       jobs_by_status: '(status, seq)',
       jobs_by_poster: '(poster, seq)',
+      jobs_by_worker: '(worker, seq) where worker is not null',
       jobs_by_poster_status: '(poster, status, seq)',
       jobs_ended:
         "(updated_at) where status in ('cancelled', 'expired') and texts_removed_at is null",

@@ -36,8 +36,9 @@ export function jobHandlers(deps: ActionDeps) {
 
   return {
     async listJobs({ query }, { nowMs, list }) {
-      const { status, skill, wallet } = query
-      const filter = present({ status, skill, poster: walletIdOf(wallet) })
+      const { status, skill, wallet, worker } = query
+      const [poster, awardee] = [walletIdOf(wallet), walletIdOf(worker)]
+      const filter = present({ status, skill, poster, worker: awardee })
       const { rows, fields } = await readPage(list, query, jobRows(nowMs, filter))
       return {
         body: {

@@ -117,6 +117,7 @@ describe('a job from post to receipt', () => {
     const answer = await exchange.act('poster', id, 'accept')
     expect(answer.status).toBe(200)
     const accepted = jobAccepted.parse(answer.body)
+    expect(accepted.log.promise).toContain(accepted.receipt_id)
     expect(accepted.job).toMatchObject({ id, status: 'accepted', receipt_id: accepted.receipt_id })
     expect(accepted).toMatchObject({
       rep_delta: 0,
@@ -212,6 +213,24 @@ describe('a bid', () => {
     const changed = { id: bidId, created_at, price_usdc: 12.000001, ...changes }
     expect(bid.parse(again.body)).toMatchObject(changed)
     expect((await detailOf(id)).bids_count).toBe(1)
+  })
+
+  test('a bid above the budget is refused with the budget and changes nothing', async () => {
+    const { id } = await exchange.post()
+    const before = await exchange.rows()
+    const refusal = await exchange.act('worker', id, 'bid', { ...terms, price_usdc: 40.500001 })
+    expect(refusal.status).toBe(400)
+    const issue = { path: 'price_usdc', message: 'must be at most 40.5, the budget of the job' }
+    expect(refusal.body).toMatchObject({ issues: [issue] })
+    expect(await exchange.rows()).toEqual(before)
+  })
+
+  test('a job is listed for the wallet that it was awarded to, and not for other bidders', async () => {
+    const { id } = await exchange.awarded()
+    const listed = async (who: 'bidder' | 'worker') =>
+      jobList.parse((await exchange.look(`${jobs}?worker=${parties[who].address}`)).body).jobs
+    expect(await listed('worker')).toMatchObject([{ id, status: 'awarded' }])
+    expect(await listed('bidder')).toEqual([])
   })
 
   test('a bid on another job cannot be awarded', async () => {
