@@ -2,6 +2,7 @@
 import { chains } from '../../src/chain/chains.ts'
 import type { Clock } from '../../src/core/deps.ts'
 import { present } from '../../src/core/entries.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { isAmountUnknown } from '../../src/core/onchain.ts'
 import {
@@ -26,6 +27,7 @@ import {
 } from '../../src/db/income.ts'
 import type { IncomeRecord } from '../../src/db/income.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { evidenceOf } from '../../src/pages/evidence.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
@@ -50,31 +52,42 @@ export async function makeStatements({
   const untilMs = clock.monotonic() + longestRunMs
   const last = (await getMeta(reader, afterKey)) ?? ''
   const due = await dueMonths(reader, firstOpenMonth(clock.now()), last)
+  const failures: unknown[] = []
   let made = 0
   let after = ''
-  let skipped: string | null = null
-  const failures: unknown[] = []
-  for (const [at, { wallet, month }] of due.entries()) {
+  for (const [wallet, months] of groupBy(due, (one) => one.wallet)) {
     signal.throwIfAborted()
-    after = at + 1 === mostDueMonths || clock.monotonic() > untilMs ? wallet : ''
-    if (wallet !== skipped) {
-      try {
-        const statement = await statementOf(reader, wallet, month, clock)
-        if (statement === 'open') skipped = wallet
-        else if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
-        else {
-          await write((tx) => putStatement(tx, wallet, statement))
-          made += 1
-        }
-      } catch (error) {
-        failures.push(error)
-        skipped = wallet
-      }
+    after = wallet
+    try {
+      made += await closeMonths({ reader, write }, wallet, months, clock)
+    } catch (error) {
+      failures.push(error)
     }
-    if (after !== '') break
+    if (clock.monotonic() > untilMs) break
   }
+  if (due.length < mostDueMonths && after === due.at(-1)?.wallet) after = ''
   if (after !== last) await write((tx) => setMeta(tx, afterKey, after))
   if (failures.length > 0) throw failures[0]
+  return made
+}
+
+/** Up to the first month that stays open. Returns the number of new statements. */
+async function closeMonths(
+  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  wallet: string,
+  months: readonly { readonly month: string }[],
+  clock: Clock,
+): Promise<number> {
+  let made = 0
+  for (const { month } of months) {
+    const statement = await statementOf(reader, wallet, month, clock)
+    if (statement === 'open') break
+    if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
+    else {
+      await write((tx) => putStatement(tx, wallet, statement))
+      made += 1
+    }
+  }
   return made
 }
 

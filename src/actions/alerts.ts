@@ -38,30 +38,23 @@ export async function subscribe(
   const id = newId(deps.random, 'sub')
   const createdAt = isoTime(request.nowMs)
   const challenge = challengeDelivery(deps, id, createdAt)
-  const outcome = await commitPartnerWrite(
-    deps,
-    { ...write, action: 'subscribeAlerts' },
-    async (tx) => {
-      const own = await subscriptionsOf(tx, proof.wallet.id)
-      if (own.length >= openQuotas.alertSubscriptions) {
-        throw new ApiError(
-          'refused',
-          `At most ${openQuotas.alertSubscriptions} subscriptions per wallet`,
-        )
-      }
-      const subscription = await insertSubscription(tx, {
-        id,
-        wallet: proof.wallet.id,
-        url: body.url,
-        rails: body.rails === undefined ? null : [...new Set(body.rails)],
-        severity: body.severity ?? null,
-        afterSeq: await lastEventSeq(tx),
-        createdAt,
-      })
-      await enqueueDelivery(tx, challenge)
-      return { status: 201, body: subscriptionView(subscription) }
-    },
-  )
+  const outcome = await commitPartnerWrite(deps, write, async (tx) => {
+    const own = await subscriptionsOf(tx, proof.wallet.id)
+    const most = openQuotas.alertSubscriptions
+    if (own.length >= most)
+      throw new ApiError('refused', `At most ${most} subscriptions per wallet`)
+    const subscription = await insertSubscription(tx, {
+      id,
+      wallet: proof.wallet.id,
+      url: body.url,
+      rails: body.rails === undefined ? null : [...new Set(body.rails)],
+      severity: body.severity ?? null,
+      afterSeq: await lastEventSeq(tx),
+      createdAt,
+    })
+    await enqueueDelivery(tx, challenge)
+    return { status: 201, body: subscriptionView(subscription) }
+  })
   const { body: stored } = outcome
   return { ...outcome, body: { ...stored, secret: webhookSecret(deps.keys.hash, stored.id) } }
 }
@@ -72,7 +65,7 @@ export async function unsubscribe(
   id: string,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'unsubscribeAlerts'>> {
-  return await commitPartnerWrite(deps, { ...write, action: 'unsubscribeAlerts' }, async (tx) => {
+  return await commitPartnerWrite(deps, write, async (tx) => {
     const own = { id, wallet: write.proof.wallet.id }
     const deleted = await deleteRecords(tx, 'alert_subscriptions', own)
     if (deleted === 0) throw new ApiError('unknown_subscription')
@@ -100,7 +93,7 @@ export async function enableSubscription(
 ): Promise<OutcomeOf<'enableAlerts'>> {
   const at = isoTime(write.request.nowMs)
   const challenge = challengeDelivery(deps, id, at)
-  return await commitPartnerWrite(deps, { ...write, action: 'enableAlerts' }, async (tx) => {
+  return await commitPartnerWrite(deps, write, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'active')
       throw new ApiError('conflict', 'The subscription is active already')
@@ -134,17 +127,13 @@ export async function rotateSecret(
   write: PartnerWrite,
 ): Promise<OutcomeOf<'rotateAlertSecret'>> {
   const { nowMs } = write.request
-  const outcome = await commitPartnerWrite(
-    deps,
-    { ...write, action: 'rotateAlertSecret' },
-    async (tx) => {
-      const { secretVersion: version } = await ownSubscription(tx, id, write.proof)
-      const changes = { secretVersion: version + 1, rotatedAt: isoTime(nowMs) }
-      await updateRecord(tx, 'alert_subscriptions', { id }, changes)
-      const until = isoTime(nowMs + previousSecretMs)
-      return { status: 201, body: { id, secret_version: version + 1, previous_valid_until: until } }
-    },
-  )
+  const outcome = await commitPartnerWrite(deps, write, async (tx) => {
+    const { secretVersion: version } = await ownSubscription(tx, id, write.proof)
+    const changes = { secretVersion: version + 1, rotatedAt: isoTime(nowMs) }
+    await updateRecord(tx, 'alert_subscriptions', { id }, changes)
+    const until = isoTime(nowMs + previousSecretMs)
+    return { status: 201, body: { id, secret_version: version + 1, previous_valid_until: until } }
+  })
   const { body } = outcome
   const secret = webhookSecret(deps.keys.hash, id, body.secret_version)
   return { ...outcome, body: { ...body, secret } }
@@ -158,7 +147,7 @@ export async function testSubscription(
 ): Promise<OutcomeOf<'testAlerts'>> {
   const createdAt = isoTime(write.request.nowMs)
   const deliveryId = newId(deps.random, 'msg')
-  return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {
+  return await commitPartnerWrite(deps, write, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'disabled') {
       throw new ApiError('conflict', 'The subscription is disabled: enable it first')

@@ -16,7 +16,7 @@ import type { Db } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
-import { priorAnswer, requireFresh } from './idempotency.ts'
+import { firstAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { requirePartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
@@ -42,24 +42,23 @@ export async function apply(
   if (problem !== null) throw new ApiError('refused', problem)
   const applyUrl = rail.sample_apply_url ?? withSiteUrl(rail.reference_url, deps.site.url)
   const { apply: block } = rail
-  const action = { ...write, action: 'applyToRail' }
   if (block === undefined) {
-    return await commitPartnerWrite(deps, action, async (tx) => {
+    return await commitPartnerWrite(deps, write, async (tx) => {
       const attempt = await record(tx, deps, write, { worker: worker.display, mode: 'manual' })
       return await finish(tx, deps, attempt, { end: manual, applyUrl, reason: manualReason(rail) })
     })
   }
   // Repeats need no outbound slot, so they are answered even when all slots are taken.
-  const prior = await priorAnswer<AnswerOf<'applyToRail'>>(deps, write.request, [write.proof])
+  const prior = await firstAnswer<AnswerOf<'applyToRail'>>(deps.database.reader, write.request, [
+    write.proof,
+  ])
   if (prior !== null) return prior
   const earlier = await findAttempt(deps, deps.database.reader, write)
   const { attempt, end } =
     earlier === null
       ? await attemptOnce(deps, write, { block, worker: worker.display })
       : { attempt: earlier, end: interrupted }
-  return await commitPartnerWrite(deps, action, (tx) =>
-    finish(tx, deps, attempt, { end, applyUrl }),
-  )
+  return await commitPartnerWrite(deps, write, (tx) => finish(tx, deps, attempt, { end, applyUrl }))
 }
 
 interface AttemptResult {

@@ -24,7 +24,7 @@ import { deleteRecords, findRecord, insertRecord, updateRecord } from '../db/rec
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce, priorAnswer, requireFresh } from './idempotency.ts'
+import { commitOnce, firstAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { requireOath } from './oaths.ts'
 import { verifySignedBody, requireWallet } from './signed-body.ts'
@@ -86,7 +86,7 @@ async function sendClaimCode(
   signed: SignedClaim | null,
 ): Promise<OutcomeOf<'claimSpot'>> {
   const proofs = signed === null ? [] : [signed.proof]
-  const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, proofs)
+  const prior = await firstAnswer<AnswerOf<'claimSpot'>>(deps.database.reader, request, proofs)
   if (prior !== null) return prior
   await requireFresh(deps, request, proofs)
   const { nowMs } = request

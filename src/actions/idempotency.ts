@@ -72,7 +72,7 @@ export async function commitOnce<Body extends object>(
   const caller = callerOf(request, proofs)
   const { locks, rows: kept } = request
   const work = async (tx: DbTransaction) => {
-    const first = await firstAnswer<Body>(tx, request, proofs, caller)
+    const first = await firstAnswer<Body>(tx, request, proofs)
     if (first !== null) return { outcome: first, isNew: false }
     await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
@@ -86,16 +86,6 @@ export async function commitOnce<Body extends object>(
   const { outcome, isNew } = await deps.database.write(work, all)
   if (isNew) deps.requestBuild()
   return outcome
-}
-
-/** Returns the stored answer or null: writes can skip slow steps before `commitOnce`. @throws ApiError as `commitOnce` */
-export async function priorAnswer<Body extends object>(
-  deps: Pick<ActionDeps, 'database'>,
-  request: WriteRequest,
-  proofs: readonly SignedProof[],
-): Promise<Outcome<Body> | null> {
-  const caller = callerOf(request, proofs)
-  return await firstAnswer<Body>(deps.database.reader, request, proofs, caller)
 }
 
 /** Includes the server time: the client's clock may be wrong. */
@@ -116,16 +106,8 @@ export async function requireFresh(
   if (untilMs !== null) throw restored(untilMs, request.nowMs)
 }
 
-export async function isAfterRestore(
-  deps: Pick<ActionDeps, 'database'>,
-  request: WriteRequest,
-  proofs: readonly SignedProof[],
-): Promise<boolean> {
-  return (await lostUntilMs(deps, request, proofs)) === null
-}
-
 /** The latest signed time whose use may be lost by a restore, including future times; null without a restore. */
-async function lostUntilMs(
+export async function lostUntilMs(
   { database }: Pick<ActionDeps, 'database'>,
   { nowMs }: WriteRequest,
   proofs: readonly SignedProof[],
@@ -147,21 +129,22 @@ function restored(untilMs: number, nowMs: number): ApiError {
   return new ApiError('signature_expired', details, { headers })
 }
 
-async function firstAnswer<Body extends object>(
-  tx: Db,
+/** Returns the stored answer or null: writes can skip slow steps before `commitOnce`. @throws ApiError as `commitOnce` */
+export async function firstAnswer<Body extends object>(
+  db: Db,
   request: WriteRequest,
   proofs: readonly SignedProof[],
-  caller: string,
 ): Promise<Outcome<Body> | null> {
   for (const proof of proofs) {
-    const used = await findUsedMessage(tx, messageOf(proof))
+    const used = await findUsedMessage(db, messageOf(proof))
     if (used === null) continue
     if (used.requestSha256 !== request.requestSha256) throw new ApiError('signature_reused')
     return repeatOf<Body>(200, used)
   }
   if (request.idempotencyKey === null) return null
   const now = isoTime(request.nowMs)
-  const stored = await findIdempotencyKey(tx, caller, request.idempotencyKey, now)
+  const caller = callerOf(request, proofs)
+  const stored = await findIdempotencyKey(db, caller, request.idempotencyKey, now)
   if (stored === null) return null
   if (stored.requestSha256 !== request.requestSha256) throw new ApiError('idempotency_key_reused')
   const { status } = stored

@@ -38,7 +38,7 @@ export async function postJob(
   const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
   const id = newId(deps.random, 'job')
   const terms = { rows: keptRows.job + body.skills.length, locks: [] }
-  return await commitPartnerWrite(deps, { ...write, action: 'postJob', ...terms }, async (tx) => {
+  return await commitPartnerWrite(deps, { ...write, ...terms }, async (tx) => {
     // Decided inside the transaction, so that an exact repeat is answered even after the deadline.
     const decision = decide(
       { status: 'none', deadlineMs, deliveredMs: null },
@@ -78,8 +78,7 @@ export async function bidOnJob(
     proposal: body.proposal,
   }
   const id = newId(deps.random, 'bid')
-  const locked = { ...write, action: 'bidOnJob', locks: [jobId] }
-  return await commitPartnerWrite(deps, locked, async (tx) => {
+  return await commitPartnerWrite(deps, { ...write, locks: [jobId] }, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'bid', nowMs)
     const { budgetMicroUsdc } = standing.job
@@ -92,12 +91,8 @@ export async function bidOnJob(
     if (standing.bid === null) await enforceOpenBidLimit(tx, proof.wallet.id)
     const bid = await putBid(tx, { id, jobId, bidder: proof.wallet, terms, now: isoTime(nowMs) })
     const isNew = standing.bid === null
-    await applyTransition(tx, standing, {
-      event: 'bid',
-      actor: proof.wallet.id,
-      nowMs,
-      changes: { bidsCount: standing.job.bidsCount + (isNew ? 1 : 0) },
-    })
+    const changes = { bidsCount: standing.job.bidsCount + (isNew ? 1 : 0) }
+    await applyTransition(tx, standing, { event: 'bid', nowMs, changes })
     return { status: isNew ? 201 : 200, body: bidView(bid, true) }
   })
 }
@@ -110,60 +105,27 @@ export async function awardJob(
 ): Promise<OutcomeOf<'awardJob'>> {
   const { body, proof } = write
   const { nowMs } = write.request
-  const locked = { ...write, action: 'awardJob', locks: [jobId] }
-  return await commitPartnerWrite(deps, locked, async (tx) => {
+  return await commitPartnerWrite(deps, { ...write, locks: [jobId] }, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'award', nowMs)
     const awarded = await awardBid(tx, jobId, body.bid_id, isoTime(nowMs))
     if (awarded === null) throw new ApiError('refused', 'The job has no open bid with this id')
-    const job = await applyTransition(tx, standing, {
-      event: 'award',
-      actor: proof.wallet.id,
-      nowMs,
-      changes: { awardedBid: body.bid_id, worker: awarded },
-    })
+    const changes = { awardedBid: body.bid_id, worker: awarded }
+    const job = await applyTransition(tx, standing, { event: 'award', nowMs, changes })
     return { status: 200, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
 }
 
-export async function cancelJob(
+export async function endJob(
   deps: ActionDeps,
   jobId: string,
-  write: JobWrite<unknown>,
-): Promise<OutcomeOf<'cancelJob'>> {
-  return await endBy(deps, jobId, { ...write, action: 'cancelJob', event: 'cancel' })
-}
-
-export async function disputeJob(
-  deps: ActionDeps,
-  jobId: string,
-  write: JobWrite<{ readonly reason: string }>,
-): Promise<OutcomeOf<'disputeJob'>> {
-  const { reason } = write.body
-  return await endBy(deps, jobId, {
-    ...write,
-    action: 'disputeJob',
-    event: 'dispute',
-    note: reason,
-  })
-}
-
-async function endBy(
-  deps: ActionDeps,
-  jobId: string,
-  write: JobWrite<unknown> & {
-    readonly action: 'cancelJob' | 'disputeJob'
-    readonly event: 'cancel' | 'dispute'
-    readonly note?: string
-  },
+  write: PartnerWrite & { readonly event: 'cancel' | 'dispute'; readonly note?: string },
 ): Promise<OutcomeOf<'cancelJob' | 'disputeJob'>> {
-  const { proof, event, note } = write
+  const { event, note } = write
   const { nowMs } = write.request
   return await commitPartnerWrite(deps, { ...write, locks: [jobId] }, async (tx) => {
-    const standing = await loadJobContext(tx, jobId, proof.wallet.id)
-    const actor = proof.wallet.id
-    const move = { event, actor, nowMs, ...(note === undefined ? {} : { note }) }
-    const job = await applyTransition(tx, standing, move)
+    const standing = await loadJobContext(tx, jobId, write.proof.wallet.id)
+    const job = await applyTransition(tx, standing, { event, nowMs, note })
     return { status: 200, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
 }
@@ -191,33 +153,29 @@ export async function deliverJob(
   })
   const statement = { proof: signed, bodySha256: bodySha256(json) }
   const id = newId(deps.random, 'dlv')
-  return await commitPartnerWrite(
-    deps,
-    { ...write, action: 'deliverJob', statement },
-    async (tx) => {
-      if (signed.wallet.id !== proof.wallet.id) {
-        throw new ApiError(
-          'forbidden',
-          'Delivery and request are signed by different wallets: sign both with the wallet of the bid',
-        )
-      }
-      const standing = await loadJobContext(tx, jobId, proof.wallet.id)
-      const { nowMs } = request
-      await applyTransition(tx, standing, { event: 'deliver', actor: proof.wallet.id, nowMs })
-      const delivery = {
-        id,
-        jobId,
-        deliverer: proof.wallet.id,
-        uri: body.uri,
-        contentSha256: body.content_sha256,
-        note: body.note ?? null,
-        statement: json,
-        createdAt: isoTime(nowMs),
-      }
-      await insertRecord(tx, 'job_deliveries', delivery)
-      return { status: 201, body: deliveryView(delivery, body, proof.wallet.display) }
-    },
-  )
+  return await commitPartnerWrite(deps, { ...write, statement }, async (tx) => {
+    if (signed.wallet.id !== proof.wallet.id) {
+      throw new ApiError(
+        'forbidden',
+        'Delivery and request are signed by different wallets: sign both with the wallet of the bid',
+      )
+    }
+    const standing = await loadJobContext(tx, jobId, proof.wallet.id)
+    const { nowMs } = request
+    await applyTransition(tx, standing, { event: 'deliver', nowMs })
+    const delivery = {
+      id,
+      jobId,
+      deliverer: proof.wallet.id,
+      uri: body.uri,
+      contentSha256: body.content_sha256,
+      note: body.note ?? null,
+      statement: json,
+      createdAt: isoTime(nowMs),
+    }
+    await insertRecord(tx, 'job_deliveries', delivery)
+    return { status: 201, body: deliveryView(delivery, body, proof.wallet.display) }
+  })
 }
 
 export function deliveryView(
@@ -243,12 +201,12 @@ export function deliveryView(
 export async function acceptJob(
   deps: ActionDeps,
   jobId: string,
-  write: JobWrite<unknown>,
+  write: PartnerWrite,
 ): Promise<OutcomeOf<'acceptJob'>> {
   const { nowMs } = write.request
   const siteUrl = deps.site.url
   const actor = write.proof.wallet.id
-  return await commitPartnerWrite(deps, { ...write, action: 'acceptJob' }, async (tx) => {
+  return await commitPartnerWrite(deps, write, async (tx) => {
     const standing = await loadJobContext(tx, jobId, actor)
     requireTransition(standing, 'accept', nowMs)
     const { active: key } = deps.keys.exchange()
@@ -276,43 +234,41 @@ export interface JobWrite<Body> extends PartnerWrite {
 
 export interface JobContext {
   readonly job: JobRecord
+  /** The wallet of the caller. */
+  readonly actor: string
   readonly role: Exclude<JobRole, 'clock'>
   readonly bid: BidRecord | null
 }
 
-export async function loadJobContext(db: Db, jobId: string, walletId: string): Promise<JobContext> {
+export async function loadJobContext(db: Db, jobId: string, actor: string): Promise<JobContext> {
   const job = await findJob(db, jobId)
   if (job === null) throw new ApiError('unknown_job')
-  const bid = await findRecord(db, 'job_bids', { jobId, bidder: walletId })
+  const bid = await findRecord(db, 'job_bids', { jobId, bidder: actor })
   const awardee = job.award?.bidder ?? null
-  const role = roleOf(walletId, { poster: job.poster, awardee, hasBid: bid !== null })
-  return { job, role, bid }
+  const role = roleOf(actor, { poster: job.poster, awardee, hasBid: bid !== null })
+  return { job, actor, role, bid }
 }
 
-export function requireTransition(
-  { job, role }: Pick<JobContext, 'job' | 'role'>,
-  event: JobEvent,
-  nowMs: number,
-): JobStatus {
+function requireTransition({ job, role }: JobContext, event: JobEvent, nowMs: number): JobStatus {
   const decision = decide(job, event, role, nowMs)
   if (!decision.ok) throw new ApiError(decision.code, decision.reason)
   return decision.status
 }
 
 /** @throws ApiError with the refusal; `conflict` after a concurrent change of the job */
-export async function applyTransition(
+async function applyTransition(
   tx: Db,
-  { job, role }: JobContext,
+  standing: JobContext,
   move: {
     readonly event: JobEvent
-    readonly actor: string
     readonly nowMs: number
-    readonly note?: string
+    readonly note?: string | undefined
     readonly changes?: Parameters<typeof transitionJob>[3]
   },
 ): Promise<JobRecord> {
-  const { event, actor, nowMs, note = null, changes } = move
-  const statusAfter = requireTransition({ job, role }, event, nowMs)
+  const { job, actor, role } = standing
+  const { event, nowMs, note = null, changes } = move
+  const statusAfter = requireTransition(standing, event, nowMs)
   const transition = { event, role, actor, statusAfter, note, createdAt: isoTime(nowMs) }
   const moved = await transitionJob(tx, job, transition, changes)
   const after = await findJob(tx, job.id)

@@ -111,8 +111,7 @@ export async function updatePartner(
     throw new ApiError('body_signature_required')
   }
   const { nowMs } = request
-  const action = 'updateMyPartner'
-  return await commitPartnerWrite(deps, { ...write, action }, async (tx, partner) => {
+  return await commitPartnerWrite(deps, write, async (tx, partner) => {
     if (body.display_name !== undefined) {
       const name = body.display_name
       await putName(tx, { wallet: proof.wallet.id, kind: 'partner', name, now: isoTime(nowMs) })

@@ -37,8 +37,7 @@ export async function changePartnerWallet(
   })
   const statement = { proof: signed, bodySha256: rawSha256 }
   const { nowMs } = request
-  const action = 'changePartnerWallet'
-  return await commitPartnerWrite(deps, { ...write, action, statement }, async (tx, partner) => {
+  return await commitPartnerWrite(deps, { ...write, statement }, async (tx, partner) => {
     if (partner.handle !== handle) {
       throw new ApiError('forbidden', `This wallet belongs to the partner ${partner.handle}`)
     }

@@ -14,6 +14,8 @@ export interface PartnerWrite {
   readonly request: WriteRequest
   readonly proof: BearerProof
   readonly rawSha256: string
+  /** The id of the route, for the oath history. */
+  readonly action: string
 }
 
 /** A second signature, in the body, and the canonical body that it covers. */
@@ -26,7 +28,6 @@ export interface Statement {
 export async function commitPartnerWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & {
-    readonly action: string
     readonly statement?: Statement
     /** `own` also allows writes of partners without an active subscription, without a quota. */
     readonly use?: 'own'

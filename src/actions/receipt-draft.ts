@@ -10,7 +10,7 @@ import { txHashProblem } from '../core/chains.ts'
 import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
 import { toJsonText } from '../db/json.ts'
-import type { NewReceipt, OnchainState, Verification } from '../db/receipts/receipts.ts'
+import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
 import { requireRail, unknownName } from './reference.ts'
 import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
@@ -20,14 +20,16 @@ type DraftDeps = Pick<ActionDeps, 'reference' | 'signatures'>
 const CLOCK_SKEW_MS = 5 * minuteMs
 const ALGORITHM = /^ed25519:/
 
+interface SignedSubmission {
+  readonly body: ReceiptBody
+  readonly json: JsonObject
+  readonly nowMs: number
+}
+
 /** @throws ApiError 400 for the hash, 401 for the signature, 403 for a foreign submitter, 422 by the ledger's rules */
 export async function draftReceipt(
   deps: DraftDeps,
-  submission: {
-    readonly body: ReceiptBody
-    readonly json: JsonObject
-    readonly nowMs: number
-  },
+  submission: SignedSubmission,
 ): Promise<NewReceipt> {
   const { body, json, nowMs } = submission
   const rail = requireRail(deps.reference(), body.rail)
@@ -43,11 +45,8 @@ export async function draftReceipt(
   const submitter = requireWallet(body.wallet, 'wallet')
   const receipt = receiptOfSubmission(json)
   const text = signingText(receipt)
-  const issuer = await requireIssuer(deps, {
-    ...submission,
-    receipt,
-    isByWorker: submitter.id === to.id,
-  })
+  const isByWorker = submitter.id === to.id
+  const issuer = await requireIssuer(deps, { ...submission, receipt, isByWorker })
   return {
     id: receiptIdOf(text),
     rail: body.rail,
@@ -90,13 +89,7 @@ type Issuer = Pick<NewReceipt, 'kind' | 'platform' | 'publicKey' | 'content'>
 
 async function requireIssuer(
   deps: DraftDeps,
-  submission: {
-    readonly body: ReceiptBody
-    readonly json: JsonObject
-    readonly nowMs: number
-    readonly isByWorker: boolean
-    readonly receipt: JsonObject
-  },
+  submission: SignedSubmission & { readonly isByWorker: boolean; readonly receipt: JsonObject },
 ): Promise<Issuer> {
   const { body, nowMs, isByWorker } = submission
   if ('platform' in body) {
@@ -167,23 +160,13 @@ async function requireSigned(
 export function verificationOf(
   kind: NewReceipt['kind'],
   txHash: string | null,
-): {
-  readonly verification: Verification
-  readonly verificationReason: string | null
-  readonly onchain: OnchainState
-} {
+): Pick<NewReceipt, 'onchain' | 'verification' | 'verificationReason'> {
   const onchain = txHash === null ? 'none' : 'pending'
   if (kind === 'platform') return { verification: 'verified', verificationReason: null, onchain }
-  return txHash === null
-    ? {
-        verification: 'unverified',
-        verificationReason: 'Signed by the worker alone, without evidence of the payment',
-        onchain,
-      }
-    : {
-        verification: 'pending',
-        verificationReason:
-          'Checked on its chain every hour if this installation has a node for the chain (see /status)',
-        onchain,
-      }
+  if (txHash !== null) return { verification: 'pending', verificationReason: toBeChecked, onchain }
+  return { verification: 'unverified', verificationReason: unproven, onchain }
 }
+
+const toBeChecked =
+  'Checked on its chain every hour if this installation has a node for the chain (see /status)'
+const unproven = 'Signed by the worker alone, without evidence of the payment'

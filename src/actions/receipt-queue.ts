@@ -2,7 +2,7 @@
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
-import { isAfterRestore } from './idempotency.ts'
+import { lostUntilMs } from './idempotency.ts'
 import { acceptGroup } from './receipt-acceptance.ts'
 import type { AcceptedOutcome, Submission } from './receipt-acceptance.ts'
 
@@ -26,7 +26,7 @@ export async function enqueueReceipt(
   submission: Submission,
 ): Promise<AcceptedOutcome | null> {
   const { request, proof } = submission
-  if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) return null
+  if (!proof.timely || (await lostUntilMs(deps, request, [proof])) !== null) return null
   const enqueue = queues.get(deps.database) ?? createQueue(deps)
   queues.set(deps.database, enqueue)
   const outcome = await enqueue(submission)

@@ -10,15 +10,16 @@ import type { Route } from './route.ts'
 
 type Size = 'outline' | 'complete'
 type Bazaar = ReturnType<typeof bazaarExtension>
-const known = new WeakMap<Route, Readonly<Record<Size, Bazaar>>>()
+const known = new Map<string, Readonly<Record<Size, Bazaar>>>()
 
-/** Both sizes, converted once: every 402 contains the outline. */
-export function bazaarOf(route: Route): Readonly<Record<Size, Bazaar>> {
-  const both = known.get(route) ?? {
-    outline: bazaarExtension(route, 'outline'),
-    complete: bazaarExtension(route, 'complete'),
+/** Both sizes, converted once: every 402 contains the outline. `body`: an example, for a write. */
+export function bazaarOf(route: Route, body?: object): Readonly<Record<Size, Bazaar>> {
+  const key = `${route.id} ${JSON.stringify(body)}`
+  const both = known.get(key) ?? {
+    outline: bazaarExtension(route, 'outline', body),
+    complete: bazaarExtension(route, 'complete', body),
   }
-  known.set(route, both)
+  known.set(key, both)
   return both
 }
 
@@ -26,7 +27,7 @@ export function bazaarOf(route: Route): Readonly<Record<Size, Bazaar>> {
  * Value of `extensions.bazaar`: data and its JSON Schema. The outline is for a header: it has the types of parameters
  * and of the first level of the answer, and no example of the answer.
  */
-export function bazaarExtension(route: Route, size: Size, body?: object) {
+function bazaarExtension(route: Route, size: Size, body?: object) {
   const { id, method, path, query, params, answers } = route
   const { contentType: format } = answers[200] ?? {}
   const example = size === 'complete' ? answerExample(id, 200) : undefined

@@ -34,6 +34,7 @@ export interface WriteContext extends ReadContext {
 /** A write of a partner: the credentials are verified after the body. */
 interface PartnerWriteContext extends WriteContext {
   readonly proof: BearerProof
+  readonly action: string
 }
 
 interface AnswerOptions {

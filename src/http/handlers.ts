@@ -60,8 +60,8 @@ export function createEndpoint(
       const context = await readRequest(c, route, services)
       const answer = async (): Promise<AnyAnswer> => {
         const body = route.body === undefined ? undefined : validate(route.body, context.json)
-        const proof = isPartnerWrite ? { proof: await context.partner() } : {}
-        return await handle({ ...unparsed, body }, { ...context, ...proof })
+        const write = isPartnerWrite ? { proof: await context.partner(), action: route.id } : {}
+        return await handle({ ...unparsed, body }, { ...context, ...write })
       }
       return async () =>
         respond(

@@ -1,5 +1,5 @@
 import { messages } from '../../auth/messages.ts'
-import { bazaarExtension } from '../../contract/bazaar.ts'
+import { bazaarOf } from '../../contract/bazaar.ts'
 import type { ApiError } from '../../contract/errors.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
 import { routeOf } from '../../contract/routes.ts'
@@ -16,14 +16,14 @@ import { paymentOff, paymentRequired, outcomeHeaders } from '../../payments/chal
 import type { PaymentOffer } from '../../payments/challenge.ts'
 import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { ActionDeps } from '../deps.ts'
-import { expired, priorAnswer } from '../idempotency.ts'
+import { expired, firstAnswer } from '../idempotency.ts'
 import type { OutcomeOf } from '../idempotency.ts'
 import { requirePartner } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import type { PartnerWrite } from '../partner-write.ts'
 import { commitPartnerWrite } from '../partner-write.ts'
 import { purchase } from '../purchase/purchase.ts'
-import { subscriptionDetail, SUBSCRIPTION_ACTION, recordChange } from './effect.ts'
+import { subscriptionDetail, recordChange } from './effect.ts'
 import { priceMicroUsdcOf, termsOfTier } from './terms.ts'
 
 export interface SubscriptionRequest extends PartnerWrite {
@@ -40,13 +40,13 @@ export async function changeSubscription(
 ): Promise<Paid> {
   const { request, proof, tier } = write
   const { nowMs } = request
-  const prior = await priorAnswer<AnswerOf<'changeSubscription'>>(deps, request, [proof])
+  const prior = await firstAnswer<AnswerOf<'changeSubscription'>>(deps.database.reader, request, [
+    proof,
+  ])
   if (prior !== null) return prior
   if (!proof.timely) throw expired(proof.timestampMs, nowMs)
   const partner = await requirePartner(deps.database.reader, proof, { use: 'own', nowMs })
-  if (tier === 'free') {
-    return await changeWithoutMoney(deps, { ...write, action: SUBSCRIPTION_ACTION }, 'free')
-  }
+  if (tier === 'free') return await changeWithoutMoney(deps, write, 'free')
   const authorization = write.payment === null ? null : authorizationOf(write.payment)
   const known = authorization === null ? null : await paymentOf(deps, authorization)
   const ownDetail = known === null ? null : detailFor(known, partner.handle, tier)
@@ -57,17 +57,13 @@ export async function changeSubscription(
   const isUnderWay = known?.state === 'submitted' && ownDetail !== null
   const amountMicroUsdc = isUnderWay ? known.amountMicroUsdc : priceMicroUsdc
   const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
-  const bazaar = bazaarExtension(routeOf('changeSubscription'), 'outline', { tier })
+  const { outline: bazaar } = bazaarOf(routeOf('changeSubscription'), { tier })
   const paymentOffer = { terms, extensions: { bazaar, ...identifierExtension } }
   if (write.payment === null) {
     const bought = { tier, priceMicroUsdc, addedMs: PERIOD_MS }
     const { untilMs } = extended(partner.subscription, bought, nowMs)
-    throw unpaidTier(
-      deps,
-      paymentOffer,
-      `One payment buys the tier ${tier} until ${isoTime(untilMs)}`,
-      partner,
-    )
+    const offered = `One payment buys the tier ${tier} until ${isoTime(untilMs)}`
+    throw unpaidTier(deps, paymentOffer, offered, partner)
   }
   if (isUsed && ownDetail === null) throw usedForOtherPurchase(paymentOffer)
   const { payment, headers } = await purchase(deps, {
@@ -173,18 +169,10 @@ export async function answerOf(
   return { status: 200, body: change.answer as object as AnswerOf<'changeSubscription'> }
 }
 
-/** @throws ApiError 403 for wallets without a partner */
-export async function cancelOwnSubscription(
+/** Paid time remains usable until its end. @throws ApiError 403 for wallets without a partner */
+export async function changeWithoutMoney(
   deps: ActionDeps,
   write: PartnerWrite,
-): Promise<OutcomeOf<'cancelSubscription'>> {
-  return await changeWithoutMoney(deps, { ...write, action: 'cancelSubscription' }, 'cancelled')
-}
-
-/** Paid time remains usable until its end. */
-async function changeWithoutMoney(
-  deps: ActionDeps,
-  write: PartnerWrite & { readonly action: string },
   kind: 'cancelled' | 'free',
 ): Promise<OutcomeOf<'cancelSubscription' | 'changeSubscription'>> {
   const { nowMs } = write.request
@@ -198,10 +186,4 @@ async function changeWithoutMoney(
   })
 }
 
-const noMoney = {
-  paid_usdc: 0,
-  from: null,
-  until: null,
-  payer: null,
-  tx_hash: null,
-} as const
+const noMoney = { paid_usdc: 0, from: null, until: null, payer: null, tx_hash: null } as const

@@ -37,8 +37,6 @@ export const subscriptionDetail = z.strictObject({
 })
 type Detail = z.infer<typeof subscriptionDetail>
 
-export const SUBSCRIPTION_ACTION = 'changeSubscription'
-
 export async function subscriptionPaid(
   deps: InstalledDeps,
   tx: DbTransaction,
@@ -65,7 +63,7 @@ export async function subscriptionPaid(
   const answer = await recordChange(deps, tx, { ...partner, subscription }, done)
   const { message_sha256: messageSha256, signature_sha256: signatureSha256, binding } = detail
   const proof = { wallet: { id: detail.wallet }, messageSha256, signatureSha256 }
-  const facts = { handle, action: SUBSCRIPTION_ACTION, bodySha256: detail.raw_sha256, binding }
+  const facts = { handle, action: 'changeSubscription', bodySha256: detail.raw_sha256, binding }
   await appendOath(tx, writeRow(proof, { ...facts, nowMs }))
   await storeAnswer(tx, payment.id, detail, { body: answer, nowMs })
 }

@@ -6,8 +6,7 @@ import {
   loadJobContext,
   awardJob,
   bidOnJob,
-  cancelJob,
-  disputeJob,
+  endJob,
   postJob,
 } from '../../actions/jobs.ts'
 import type { JobContext } from '../../actions/jobs.ts'
@@ -76,8 +75,9 @@ export function jobHandlers(deps: ActionDeps) {
     bidOnJob: ({ params, body }, context) => bidOnJob(deps, params.id, { ...context, body }),
     awardJob: ({ params, body }, context) => awardJob(deps, params.id, { ...context, body }),
     deliverJob: ({ params, body }, context) => deliverJob(deps, params.id, { ...context, body }),
-    acceptJob: ({ params, body }, context) => acceptJob(deps, params.id, { ...context, body }),
-    disputeJob: ({ params, body }, context) => disputeJob(deps, params.id, { ...context, body }),
-    cancelJob: ({ params, body }, context) => cancelJob(deps, params.id, { ...context, body }),
+    acceptJob: ({ params }, context) => acceptJob(deps, params.id, context),
+    disputeJob: ({ params, body }, context) =>
+      endJob(deps, params.id, { ...context, event: 'dispute', note: body.reason }),
+    cancelJob: ({ params }, context) => endJob(deps, params.id, { ...context, event: 'cancel' }),
   } satisfies Partial<Handlers>
 }

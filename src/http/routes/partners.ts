@@ -8,7 +8,7 @@ import {
   ownPartnerView,
 } from '../../actions/partner-profile.ts'
 import { changePartnerWallet } from '../../actions/partner-wallet.ts'
-import { changeSubscription, cancelOwnSubscription } from '../../actions/subscriptions/change.ts'
+import { changeSubscription, changeWithoutMoney } from '../../actions/subscriptions/change.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { Partner } from '../../contract/schemas/partner.ts'
 import { HANDLE } from '../../core/partner.ts'
@@ -50,7 +50,7 @@ export function partnerHandlers(deps: ActionDeps) {
         isGone: () => incoming.socket.destroyed,
       })
     },
-    cancelSubscription: (_input, context) => cancelOwnSubscription(deps, context),
+    cancelSubscription: (_input, context) => changeWithoutMoney(deps, context, 'cancelled'),
     getPartner: async ({ params }, { nowMs }) => ({
       body: await publicPartner(reader, params.handle, nowMs),
     }),
