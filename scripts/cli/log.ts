@@ -13,17 +13,15 @@ import {
   failedCheck,
   findLast,
 } from '../../src/client/log.ts'
-import type { LogReader, LogTree } from '../../src/client/log.ts'
+import type { ExpectedEntry, LogReader, LogTree } from '../../src/client/log.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
-import { pathOf } from '../../src/contract/routes.ts'
 import type { ListedPlatform } from '../../src/contract/schemas/platform.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
-import { evidencePath } from '../../src/core/evidence.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { tileWidth } from '../../src/core/tlog/tiles.ts'
@@ -158,33 +156,18 @@ export async function manifestInLog(
   })
 }
 
-/** Requests the proof that the log contains the poll with this bundle. */
-export async function pollInLog(
+/** Requests the proof that the log contains the entry. `missing`: what its absence means. */
+export async function entryInLog(
   session: Session,
   input: Input,
-  sha256: string,
+  path: string,
+  expected: ExpectedEntry,
+  missing: string,
 ): Promise<readonly Check[]> {
   return await logChecks(session, input, async (log, note) => {
-    const url = `${siteUrlOf(session.ledger)}${evidencePath(sha256)}.tlog-proof`
-    const proof = await readIfFound(session, url)
-    if (proof === null)
-      throw new LogError('proof', `the log has no poll with the evidence ${sha256}`)
-    const text = Buffer.from(proof).toString('utf8')
-    await log.prove(text, { kind: 'poll', sha256 }, note)
-  })
-}
-
-/** Requests the proof that the log contains the statement. */
-export async function statementInLog(
-  session: Session,
-  input: Input,
-  { wallet, month, sha256 }: Readonly<Record<'month' | 'sha256' | 'wallet', string>>,
-): Promise<readonly Check[]> {
-  const url = `${siteUrlOf(session.ledger)}${pathOf('getStatementProof', { wallet, month })}`
-  return await logChecks(session, input, async (log, note) => {
-    const proof = await readIfFound(session, url)
-    if (proof === null) throw new LogError('proof', 'the statement is not in the log')
-    await log.prove(Buffer.from(proof).toString('utf8'), { kind: 'statement', sha256 }, note)
+    const proof = await readIfFound(session, `${siteUrlOf(session.ledger)}${path}`)
+    if (proof === null) throw new LogError('proof', missing)
+    await log.prove(Buffer.from(proof).toString('utf8'), expected, note)
   })
 }
 

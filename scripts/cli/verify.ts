@@ -6,6 +6,7 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { CallError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { fetchWholeReputation, verifyScore } from '../../src/client/verify-score.ts'
+import { pathOf } from '../../src/contract/routes.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
@@ -19,7 +20,7 @@ import type { Command } from './command.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
-import { manifestInLog, statementInLog } from './log.ts'
+import { entryInLog, manifestInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { openDirectory, openSite, readManifest, verifyCurrentSet } from './published-set.ts'
 import type { PublishedSet } from './published-set.ts'
@@ -126,8 +127,10 @@ export const verifyCommands: readonly Command[] = [
         const fits = previous?.sha256 === before.sha256
         checks.push(check('statement before', fits, before.sha256, `is not ${before.sha256}`))
       }
+      const proof = pathOf('getStatementProof', { wallet, month })
+      const expected = { kind: 'statement', sha256 } as const
       const logged = input.flag('log')
-        ? await statementInLog(session, input, { wallet, month, sha256 })
+        ? await entryInLog(session, input, proof, expected, 'the statement is not in the log')
         : []
       return printChecks(session, { wallet, month, sha256 }, [...checks, ...logged])
     },

@@ -59,14 +59,8 @@ export async function compareWithChain(
     const read = `the blocks ${newest.from} to ${newest.to} of ${isoTime(toMs)} were read`
     report.check('window', isWhole, read, `${read}; it begins with block ${firstBlock}`)
   }
-  for (const reading of chosen) {
-    try {
-      await compareReading(recomputation, reader, reading)
-    } catch (error) {
-      if (!(error instanceof NotKept)) throw error
-      report.open(nameOf(reading), error.message)
-    }
-  }
+  for (const reading of chosen)
+    await report.attempt(nameOf(reading), () => compareReading(recomputation, reader, reading))
   await readLookUpsAgain(recomputation, reader, choose)
 }
 

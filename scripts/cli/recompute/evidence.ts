@@ -18,6 +18,7 @@ import {
   unpack,
 } from '../../../src/core/evidence.ts'
 import type { Bundle, LogInput, LookUpReading } from '../../../src/core/evidence.ts'
+import { remember } from '../../../src/core/remember.ts'
 import type { PaymentFacts } from '../../../src/core/rules/facts.ts'
 import { hourMs } from '../../../src/core/time.ts'
 
@@ -72,10 +73,7 @@ export function createEvidenceReader(call: LedgerClient['call']) {
     list: async (sha256: string | null | undefined): Promise<unknown> => {
       const key = String(sha256)
       const found = lists.get(key) ?? (await value(sha256))
-      lists.delete(key)
-      lists.set(key, found)
-      const [oldest] = lists.keys()
-      if (lists.size > keptLists && oldest !== undefined) lists.delete(oldest)
+      remember(lists, key, found, keptLists)
       return found
     },
     bundle,

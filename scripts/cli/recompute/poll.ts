@@ -1,16 +1,16 @@
 import { railAdapters } from '../../../builder/rails/index.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { version } from '../../../src/contract/version.ts'
-import { isLogInput } from '../../../src/core/evidence.ts'
+import { evidencePath, isLogInput } from '../../../src/core/evidence.ts'
 import type { Bundle } from '../../../src/core/evidence.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
-import { pollInLog } from '../log.ts'
+import { entryInLog } from '../log.ts'
 import { printChecks } from '../output.ts'
 import type { Session } from '../session.ts'
 import { compareWithChain } from './chain.ts'
-import { NotKept, createEvidenceReader, publishedLookUps } from './evidence.ts'
+import { createEvidenceReader, publishedLookUps } from './evidence.ts'
 import type { Bundles, PublishedPoll } from './evidence.ts'
 import { compareFigures, compareRail } from './figures.ts'
 import { replay } from './replay.ts'
@@ -40,8 +40,8 @@ export async function recomputePoll(session: Session, input: Input): Promise<num
     report.check('evidence', false, 'the poll has figures but no evidence for them')
   else if (programOf({ ...bundle, ...here }) !== programOf(bundle))
     report.open('program', `the poll had ${programOf(bundle)}`)
-  else {
-    try {
+  else
+    await report.attempt('evidence', async () => {
       const needsPast = adapter.chains.length > 0 || adapter.hasCounters
       const sinceMs = needsPast ? Date.parse(bundle.at) - walkMs : Infinity
       const bundles: Bundles = [bundle, ...(await evidence.bundlesBefore(bundle, sinceMs))]
@@ -53,13 +53,13 @@ export async function recomputePoll(session: Session, input: Input): Promise<num
       compareFigures(recomputation, reading)
       if (poll === polls[0]) await compareRail(recomputation)
       await compareInputs(recomputation, { rpc, all: input.flag('all') })
-    } catch (error) {
-      if (!(error instanceof NotKept)) throw error
-      report.open('evidence', error.message)
-    }
+    })
+  if (input.flag('log')) {
+    const proof = `${evidencePath(digest)}.tlog-proof`
+    const expected = { kind: 'poll', sha256: digest } as const
+    const missing = `the log has no poll with the evidence ${digest}`
+    report.findings.push(...(await entryInLog(session, input, proof, expected, missing)))
   }
-  for (const one of input.flag('log') ? await pollInLog(session, input, digest) : [])
-    report.add(one)
   return printChecks(
     session,
     { rail, polled_at: poll.polled_at, evidence: digest },

@@ -17,6 +17,16 @@ import type { Recomputation } from './report.ts'
 export async function replay(recomputation: Recomputation, published: unknown): Promise<void> {
   const { adapter, bundles, evidence, report } = recomputation
   const [bundle, ...before] = bundles
+  const compareWith = async (
+    what: string,
+    stored: unknown,
+    read: () => unknown,
+    hidden: readonly string[] = [],
+  ) => {
+    const compare = async () =>
+      report.compare(what, linesOfValue(stored, hidden), linesOfValue(await read(), hidden))
+    await report.attempt(what, compare, 'taken as published: ')
+  }
   const ctx: AdapterContext = {
     ...nothingStored({ lastPayoutAtMs: null, hosts: await formerSellers(bundles, evidence) }),
     window: windowEndingAt(Date.parse(bundle.at)),
@@ -31,14 +41,8 @@ export async function replay(recomputation: Recomputation, published: unknown): 
       list: async <List>(name: string, read: () => List | Promise<List>, source?: ListSource) => {
         const stored = await evidence.value(bundle.lists[name])
         if (stored === undefined) throw new NotKept(`the poll has no list ${name}`)
-        try {
-          // The check of the chain compares the others.
-          if (source !== 'chain')
-            report.compare(`list ${name}`, linesOfValue(stored), linesOfValue(await read()))
-        } catch (error) {
-          if (!(error instanceof NotKept)) throw error
-          report.open(`list ${name}`, `taken as published: ${error.message}`)
-        }
+        // The check of the chain compares the others.
+        if (source !== 'chain') await compareWith(`list ${name}`, stored, read)
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the poll packed it
         return stored as List
       },
@@ -62,13 +66,7 @@ export async function replay(recomputation: Recomputation, published: unknown): 
     },
   }
   const hidden = adapter.chains.length === 0 ? [] : ['streams', 'buckets']
-  try {
-    const found = await adapter.read(ctx)
-    report.compare('reading', linesOfValue(published, hidden), linesOfValue(found, hidden))
-  } catch (error) {
-    if (!(error instanceof NotKept)) throw error
-    report.open('reading', `taken as published: ${error.message}`)
-  }
+  await compareWith('reading', published, () => adapter.read(ctx), hidden)
 }
 
 /** The aggregates within a reading. Those of Solana are one stream. */

@@ -4,6 +4,7 @@ import type { Check } from '../../../src/core/check.ts'
 import { firstDifference } from '../../../src/core/evidence.ts'
 import type { Bundle } from '../../../src/core/evidence.ts'
 import type { Session } from '../session.ts'
+import { NotKept } from './evidence.ts'
 import type { Bundles, EvidenceReader, LookUps, PublishedPoll } from './evidence.ts'
 
 /** Other rules, or other formats of evidence, lead to other lines. */
@@ -26,9 +27,22 @@ export interface Recomputation {
 /** @param allowsOpen what cannot be checked does not fail the command */
 export function createReport(allowsOpen: boolean) {
   const findings: Check[] = []
+  /** Evidence or the chain could show it, but not in this run. */
+  const open = (what: string, detail: string): void => {
+    findings.push({ what, good: allowsOpen, detail, label: 'open' })
+  }
   return {
     findings,
-    add: (one: Check): void => void findings.push(one),
+    open,
+    /** What the work lacks in the evidence is open. */
+    attempt: async (what: string, work: () => Promise<void>, prefix = ''): Promise<void> => {
+      try {
+        await work()
+      } catch (error) {
+        if (!(error instanceof NotKept)) throw error
+        open(what, `${prefix}${error.message}`)
+      }
+    },
     check: (what: string, good: boolean, detail: string, ifBad = detail): void => {
       findings.push(check(what, good, detail, ifBad))
     },
@@ -36,10 +50,6 @@ export function createReport(allowsOpen: boolean) {
       const difference = firstDifference(published, found)
       const lines = `${found.length} lines are the same`
       findings.push(check(what, difference === null, lines, difference ?? ''))
-    },
-    /** Evidence or the chain could show it, but not in this run. */
-    open: (what: string, detail: string): void => {
-      findings.push({ what, good: allowsOpen, detail, label: 'open' })
     },
     /** Nobody can check it. */
     note: (what: string, detail: string): void => {
