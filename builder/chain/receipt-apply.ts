@@ -167,6 +167,9 @@ async function applyVerdict(
 ): Promise<void> {
   const { tally, nowMs } = deps
   const now = isoTime(nowMs)
+  const save = async (outcome: ReceiptOutcome): Promise<void> => {
+    await updateRecord(tx, 'receipts', { id: receipt.id }, { ...outcome, onchainCheckedAt: now })
+  }
   if (verdict.verdict === 'final') {
     if (receipt.onchain === 'verified' && !wasReversed) return
     tally.verified += 1
@@ -185,37 +188,23 @@ async function applyVerdict(
       const flag = { kind: 'receipt_reversed', rail: receipt.rail, subject: receipt.id }
       await closeFlagWithEvent(tx, deps.random, flag, now, `verified in block ${number}`)
     }
-    const outcome = { verification: 'verified', verificationReason: null } as const
-    await updateRecord(
-      tx,
-      'receipts',
-      { id: receipt.id },
-      { ...outcome, onchain: 'verified', onchainCheckedAt: now },
-    )
-    return
+    return await save({ verification: 'verified', verificationReason: null, onchain: 'verified' })
   }
   if (isRejection(verdict) && 'reason' in verdict) {
     if (receipt.onchain === 'failed') return
     tally.failed += 1
     const { reason } = verdict
     await reverseVerdict(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
-    const outcome = { verification: 'rejected', verificationReason: reason } as const
-    await updateRecord(
-      tx,
-      'receipts',
-      { id: receipt.id },
-      { ...outcome, onchain: 'failed', onchainCheckedAt: now },
-    )
-    return
+    return await save({ verification: 'rejected', verificationReason: reason, onchain: 'failed' })
   }
   tally[verdict.verdict === 'safe' ? 'provisional' : 'waiting'] += 1
-  const outcome = pendingOutcome(receipt, verdict, wasReversed, now)
+  const outcome = pendingOutcome(receipt, verdict, wasReversed)
   const isSame =
     outcome.verification === receipt.verification &&
     outcome.verificationReason === receipt.verificationReason &&
     receipt.check?.verdict === verdict.verdict &&
     receipt.onchain === 'pending'
-  if (!isSame) await updateRecord(tx, 'receipts', { id: receipt.id }, outcome)
+  if (!isSame) await save(outcome)
 }
 
 /** A platform's verification stays until the chain contradicts it; a worker's own claim waits for the chain. */
@@ -223,7 +212,6 @@ function pendingOutcome(
   receipt: CheckedReceipt,
   verdict: Verdict,
   wasReversed: boolean,
-  now: string,
 ): ReceiptOutcome {
   const isPlatformClaim = receipt.verification === 'verified' && !wasReversed
   return {
@@ -232,7 +220,6 @@ function pendingOutcome(
       ? receipt.verificationReason
       : waitingReason(verdict, wasReversed),
     onchain: 'pending',
-    onchainCheckedAt: now,
   }
 }
 

@@ -154,7 +154,7 @@ function loggedCheck(receiptId: string, check: ReceiptCheck): QueuedEntry {
 
 export type ReceiptOutcome = Pick<
   RecordOf<'receipts'>,
-  'verification' | 'verificationReason' | 'onchain' | 'onchainCheckedAt'
+  'verification' | 'verificationReason' | 'onchain'
 >
 
 type UnsupportedChainReceipt = Pick<
