@@ -5,7 +5,7 @@ import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer } from './adapter.ts'
 import { countField, countText, evidenceOf, parseAnswer, timeField } from './answers.ts'
-import { aggregatePayouts, laterTime, payoutAt, reducePayouts } from './payouts.ts'
+import { aggregatePayouts, newestPayout, payoutAt, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 const host = 'https://api.agentbounties.app'
@@ -72,10 +72,7 @@ export const agentBounties = defineRail({
     const past = payouts.filter(({ atMs }) => atMs < window.endMs)
     const hours = aggregatePayouts([], past)
     return reducePayouts(hours, window, {
-      lastPayoutAtMs: hours.reduce<number | null>(
-        (last, hour) => laterTime(last, hour.lastPayoutAtMs),
-        null,
-      ),
+      lastPayoutAtMs: newestPayout(hours),
       notes: [
         `${countText(past.length)} bounties have been settled since the project began.`,
         "The events are the project's own index of its contracts; who controls a wallet is unknown.",

@@ -6,7 +6,7 @@ import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/polls.ts'
 import type { DbTransaction } from '../../src/db/schema.ts'
 import { emptyHour, payoutHourBody } from './payout-hour.ts'
 import type { PayoutHour } from './payout-hour.ts'
-import { aggregatePayouts, laterTime } from './payouts.ts'
+import { aggregatePayouts, laterTime, newestPayout } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 /** The stored state cannot be read; it is neither used nor overwritten. */
@@ -19,7 +19,6 @@ interface StreamCursor {
   readonly lastPayoutAtMs: number | null
 }
 
-/** The streams of one rail. */
 export type PayoutStore = ReturnType<typeof createPayoutStore>
 
 export function createPayoutStore(rail: string, database: OpenDatabase) {
@@ -88,10 +87,7 @@ async function openStream<Cursor extends StreamCursor>(
     withPayouts: (payouts: readonly Payout[]) => {
       const added = aggregatePayouts([...hours.values()], payouts)
       const all = new Map([...hours, ...added.map((bucket) => [bucket.hour, bucket] as const)])
-      const newestMs = added.reduce(
-        (last, bucket) => laterTime(last, bucket.lastPayoutAtMs),
-        lastPayoutAtMs,
-      )
+      const newestMs = laterTime(lastPayoutAtMs, newestPayout(added))
       return { buckets: sorted(all), lastPayoutAtMs: newestMs }
     },
     /** Empties the hours; the next save stores this. */

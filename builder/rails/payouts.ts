@@ -189,3 +189,7 @@ export function laterTime(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.max(a, b)
 }
+
+export function newestPayout(hours: readonly PayoutHour[]): number | null {
+  return hours.map((hour) => hour.lastPayoutAtMs).reduce(laterTime, null)
+}

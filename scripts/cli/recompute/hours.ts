@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { createHours, hourLines } from '../../../builder/rails/hours-of-lines.ts'
 import { hoursWithin, payoutHourBody } from '../../../builder/rails/payout-hour.ts'
-import { laterTime } from '../../../builder/rails/payouts.ts'
+import { newestPayout } from '../../../builder/rails/payouts.ts'
 import type { StreamValues } from '../../../builder/rails/streams.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { Window } from '../../../builder/rails/window.ts'
@@ -61,10 +61,7 @@ export async function compareHours(
     const all = z.record(z.string(), publishedStream).parse(published)
     for (const [stream] of entriesOf(streams)) {
       const derived = hours.hours(stream)
-      const newestMs = derived.reduce<number | null>(
-        (last, hour) => laterTime(last, hour.lastPayoutAtMs),
-        null,
-      )
+      const newestMs = newestPayout(derived)
       const { buckets = [], lastPayoutAtMs: lastMs = null } = all[stream] ?? {}
       // A last payout before the window has no lines.
       const isOld = newestMs === null && lastMs !== null && lastMs < window.start30dMs
