@@ -55,7 +55,11 @@ const maxNameLength = 80
 const shownReceipts = 200
 const shownEntries = 50
 
-type PageSource = (deps: ActionDeps, published: PublishedDocuments, id: string) => Promise<SitePage>
+interface PageDeps extends ActionDeps {
+  readonly published: PublishedDocuments
+}
+
+type PageSource = (deps: PageDeps, id: string) => Promise<SitePage>
 
 const pageSources = {
   '/receipts/{id}': receiptPageOf,
@@ -67,7 +71,7 @@ const pageSources = {
 } as const satisfies Readonly<Record<string, PageSource>>
 
 /** Reads of lists for a page end when the client disconnects. */
-function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
+function depsFor(c: ApiContext, deps: PageDeps): PageDeps {
   const list = listWhileOpen(deps.database, c.env)
   return { ...deps, database: { ...deps.database, list } }
 }
@@ -75,42 +79,37 @@ function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
 const searched = parameter(z.string(), 'Filter of the list.', '')
 
 /** `/receipts/{id}` and its Markdown form `/receipts/{id}.md`, the list `/view/receipts`, and the same for the other kinds. */
-export function onDemandEndpoints(
-  deps: ActionDeps,
-  published: PublishedDocuments,
-): readonly Endpoint[] {
+export function onDemandEndpoints(deps: PageDeps): readonly Endpoint[] {
   const single = entriesOf(pageSources).map(([path, source]) =>
     endpoint(path, [], async (c) => {
       const { wallet, id: last = '' } = c.env.match?.params ?? {}
       const id = decodeURIComponent(wallet === undefined ? last : `${wallet}/${last}`)
       const isMarkdown = id.endsWith('.md')
-      const page = await source(depsFor(c, deps), published, isMarkdown ? id.slice(0, -3) : id)
+      const page = await source(depsFor(c, deps), isMarkdown ? id.slice(0, -3) : id)
       const cache = cacheControl(maxAgeSeconds)
-      if (!isMarkdown) return pageResponse(c, deps, page, { cache, hasMarkdown: true })
+      if (!isMarkdown) {
+        return textResponse(c, unpublishedPage(page, deps.site, true), { type: pageType, cache })
+      }
       const text = markdownPage(page, contentOf(page).md, deps.site.url)
-      return textResponse(c, deps.site.isDemo ? markMarkdownAsDemo(text) : text, {
-        type: markdownType,
-        cache,
-      })
+      const shown = deps.site.isDemo ? markMarkdownAsDemo(text) : text
+      return textResponse(c, shown, { type: markdownType, cache })
     }),
   )
   const lists = entriesOf(listPages).map(([kind, source]) =>
     endpoint(`/view/${kind}`, ['q', 'cursor'], async (c) => {
       const page = await source(depsFor(c, deps), c.req.query())
-      if (!('redirect' in page)) {
-        const unlisted = { ...page, robots: 'noindex' } as const
-        return pageResponse(c, deps, unlisted, { cache: privateCache, hasMarkdown: false })
-      }
+      if (!('redirect' in page)) return answerResponse(c, deps, page)
       c.header('Cache-Control', privateCache)
       return c.redirect(page.redirect, 303)
     }),
   )
-  return [...single, ...lists, matchEndpoint(deps, published), compareEndpoint(deps, published)]
+  return [...single, ...lists, matchEndpoint(deps), compareEndpoint(deps)]
 }
 
 const belonging = z.enum(entriesOf(belongings).map(([name]) => name))
 
-function matchEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoint {
+function matchEndpoint(deps: PageDeps): Endpoint {
+  const { published } = deps
   return answerEndpoint(deps, matchPath, ['skill', 'chain', 'max_entry_usdc', 'has'], (c) => {
     const { skill = '', chain = '', max_entry_usdc: most = '' } = c.req.query()
     const budget = Number(most)
@@ -135,7 +134,8 @@ function matchEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoin
 }
 
 /** The form sends `rails` once for each rail; links send it once with commas. */
-function compareEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoint {
+function compareEndpoint(deps: PageDeps): Endpoint {
+  const { published } = deps
   return answerEndpoint(deps, comparePath, ['rails'], (c) => {
     const asked = (c.req.queries('rails') ?? [])
       .flatMap((text) => text.split(','))
@@ -152,15 +152,12 @@ function compareEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpo
 
 /** A page that answers the question of its query from published documents. */
 function answerEndpoint(
-  deps: ActionDeps,
+  deps: PageDeps,
   path: string,
   names: readonly string[],
   pageOf: (c: ApiContext) => SitePage,
 ): Endpoint {
-  return endpoint(path, names, (c) => {
-    const page = { ...pageOf(c), robots: 'noindex' } as const
-    return pageResponse(c, deps, page, { cache: privateCache, hasMarkdown: false })
-  })
+  return endpoint(path, names, (c) => answerResponse(c, deps, pageOf(c)))
 }
 
 function endpoint(
@@ -181,14 +178,9 @@ function endpoint(
   }
 }
 
-function pageResponse(
-  c: ApiContext,
-  deps: Pick<ActionDeps, 'site'>,
-  page: SitePage,
-  { cache, hasMarkdown }: { readonly cache: string; readonly hasMarkdown: boolean },
-): Response {
-  const text = unpublishedPage(page, deps.site, hasMarkdown)
-  return textResponse(c, text, { type: pageType, cache })
+function answerResponse(c: ApiContext, { site }: PageDeps, page: SitePage): Response {
+  const text = unpublishedPage({ ...page, robots: 'noindex' }, site)
+  return textResponse(c, text, { type: pageType, cache: privateCache })
 }
 
 function textResponse(
@@ -205,12 +197,8 @@ function textResponse(
   })
 }
 
-async function receiptPageOf(
-  deps: ActionDeps,
-  published: PublishedDocuments,
-  id: string,
-): Promise<SitePage> {
-  const { database, ledgerLog, site, reference } = deps
+async function receiptPageOf(deps: PageDeps, id: string): Promise<SitePage> {
+  const { database, published, ledgerLog, site, reference } = deps
   const { reader } = database
   const record = receiptId.safeParse(id).success ? await findReceipt(reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
@@ -279,18 +267,14 @@ function optional<Id extends RouteId>(
   }
 }
 
-async function disputePageOf(deps: ActionDeps, _: unknown, id: string): Promise<SitePage> {
+async function disputePageOf(deps: PageDeps, id: string): Promise<SitePage> {
   const { database, clock, reference } = deps
   return disputePage(await viewOf(database.reader, id, clock.now()), reference())
 }
 
 /** Registered wallets and wallets with receipts have a page. */
-async function workerPageOf(
-  deps: ActionDeps,
-  published: PublishedDocuments,
-  text: string,
-): Promise<SitePage> {
-  const { database, site } = deps
+async function workerPageOf(deps: PageDeps, text: string): Promise<SitePage> {
+  const { database, published, site } = deps
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
   const receipts = receiptRows({ wallet: wallet.id })
@@ -315,7 +299,7 @@ async function workerPageOf(
   })
 }
 
-async function statementPageOf(deps: ActionDeps, _: unknown, path: string): Promise<SitePage> {
+async function statementPageOf(deps: PageDeps, path: string): Promise<SitePage> {
   const [text = '', month = ''] = path.split('/')
   const wallet = walletOrNull(text)
   const found = wallet && (await deps.database.list((db) => findStatement(db, wallet.id, month)))
@@ -327,7 +311,7 @@ async function statementPageOf(deps: ActionDeps, _: unknown, path: string): Prom
   return statementPage(found.body, { names: await namesOf(deps, ids), sha256: found.sha256 })
 }
 
-async function jobPageOf(deps: ActionDeps, _: unknown, id: string): Promise<SitePage> {
+async function jobPageOf(deps: PageDeps, id: string): Promise<SitePage> {
   const { database, site, clock } = deps
   const record = jobId.safeParse(id).success ? await findJob(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_job')
@@ -339,7 +323,7 @@ async function jobPageOf(deps: ActionDeps, _: unknown, id: string): Promise<Site
   return jobPage(job, await namesOf(deps, wallets))
 }
 
-async function partnerPageOf(deps: ActionDeps, _: unknown, handle: string): Promise<SitePage> {
+async function partnerPageOf(deps: PageDeps, handle: string): Promise<SitePage> {
   const { database, reference, clock, site } = deps
   const { reader } = database
   const at = { siteUrl: site.url, nowMs: clock.now() }

@@ -85,6 +85,6 @@ export function serviceEndpoints(
     ...endpointsOf(handlers, services),
     mcpEndpoint(actions, published, tools),
     exportEndpoint(published, store.getFile),
-    ...onDemandEndpoints(actions, published),
+    ...onDemandEndpoints({ ...actions, published }),
   ]
 }

@@ -35,7 +35,7 @@ import { verdictOf } from './why.ts'
 export const comparePath = '/compare'
 const [fewest, most] = [2, 4]
 
-interface Listed {
+export interface ListedRails {
   readonly rails: readonly Rail[]
   /** Open flags. */
   readonly flags: readonly Flag[]
@@ -45,7 +45,7 @@ interface Listed {
 export const compareLink = (slugs: readonly string[]) => `${comparePath}?rails=${slugs.join(',')}`
 
 /** `asked`: slugs, as a reader sent them. */
-export function comparePage(listed: Listed, asked: readonly string[]): SitePage {
+export function comparePage(listed: ListedRails, asked: readonly string[]): SitePage {
   const slugs = [...new Set(asked)]
   const chosen = slugs.flatMap((slug) => listed.rails.find(({ rail }) => rail === slug) ?? [])
   const problem = problemOf(slugs, chosen, listed.rails)
@@ -128,7 +128,7 @@ function answer(chosen: readonly Rail[]): Inline {
 /** Without `cell`: the title of the rows below. */
 type Row = readonly [label: string, cell?: (view: Rail) => TableCell | Inline]
 
-function comparison(chosen: readonly Rail[], { flags, nowMs }: Listed): HtmlAndMarkdown {
+function comparison(chosen: readonly Rail[], { flags, nowMs }: ListedRails): HtmlAndMarkdown {
   const doubts = groupBy(doubtsOf(flags), ({ rail }) => rail)
   const ranges = chosen.flatMap((view) => incomeRange(view) ?? [])
   const doubtsAbout = ({ rail }: Rail) => doubts.get(rail) ?? []

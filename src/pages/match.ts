@@ -12,6 +12,7 @@ import type { Wishes } from '../core/match-rails.ts'
 import { capitalized, counted } from '../core/number-text.ts'
 import { similar } from '../core/similar.ts'
 import { codeBlock, htmlOnly, links, list, rows, section, showAll, verdict } from './blocks.ts'
+import type { ListedRails } from './compare.ts'
 import { pencil, shortAmount, unknown } from './figures.ts'
 import { rangeBar } from './gauge.ts'
 import type { IncomeRange } from './gauge.ts'
@@ -37,12 +38,8 @@ import {
 
 export const matchPath = '/match'
 
-interface Listed {
+interface Listed extends ListedRails {
   readonly opportunities: readonly Opportunity[]
-  readonly rails: readonly Rail[]
-  /** Open flags. */
-  readonly flags: readonly Flag[]
-  readonly nowMs: number
   readonly skills: readonly Skill[]
   /** False until a reading has shown which rails pay. */
   readonly isKnown: boolean
