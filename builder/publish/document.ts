@@ -32,7 +32,8 @@ export function renderBody(document: PublicDocument, stampTime: string): Uint8Ar
   try {
     return Buffer.from(canonicalize(stamped(body.json, body.stamp, stampTime)), 'utf8')
   } catch (error) {
-    throw new Error(`${path} cannot be rendered: ${messageOf(error)}`, { cause: error })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${path} cannot be rendered: ${reason}`, { cause: error })
   }
 }
 
@@ -41,8 +42,4 @@ function stamped(json: JsonValue, stamp: string | null, stampTime: string): Json
   if (!isJsonObject(json)) throw new Error(`only an object can contain ${stamp}`)
   const seconds = Math.floor((parseTime(stampTime) ?? 0) / secondMs)
   return { ...json, [stamp]: stamp === 'lastUpdated' ? seconds : stampTime }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -44,7 +44,7 @@ export const apify = defineRail({
   reduce: ({ items, moved, evidence }) => {
     const counted = items.filter((actor) => reasonAgainst(actor) === null)
     const publishers = new Set(counted.map(({ username }) => username))
-    const users = counted.reduce((sum, actor) => sum + usersOf(actor), 0)
+    const users = counted.reduce((sum, { stats }) => sum + (stats?.totalUsers30Days ?? 0), 0)
     return {
       figures: { activity30d: items.length === 0 ? 0 : null },
       removed30d: countReasons(items.map(reasonAgainst)),
@@ -64,8 +64,4 @@ function reasonAgainst({ stats, currentPricingInfo }: Actor): string | null {
   if (model === 'FREE') return 'free'
   if (price < 0 || price > ceilingUsd) return 'absurd_price'
   return (stats?.totalUsers30Days ?? 0) === 0 ? 'unused' : null
-}
-
-function usersOf({ stats }: Actor): number {
-  return stats?.totalUsers30Days ?? 0
 }

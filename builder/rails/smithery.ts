@@ -58,7 +58,7 @@ export const smithery = defineRail({
   reduce: ({ items, stated, usesGrown, evidence }) => {
     const byOwner = new Map<string, number>()
     for (const server of items) {
-      const owner = ownerOf(server)
+      const owner = server.namespace ?? server.qualifiedName.split('/')[0] ?? server.qualifiedName
       byOwner.set(owner, (byOwner.get(owner) ?? 0) + (server.useCount ?? 0))
     }
     return {
@@ -84,8 +84,4 @@ export const smithery = defineRail({
 
 function totalUses(servers: readonly Server[]): number {
   return servers.reduce((sum, { useCount }) => sum + (useCount ?? 0), 0)
-}
-
-function ownerOf({ namespace, qualifiedName }: Server): string {
-  return namespace ?? qualifiedName.split('/')[0] ?? qualifiedName
 }

@@ -20,11 +20,6 @@ const instructionShape = z.object({
   parsed: z.object({ type: z.enum(['transfer', 'transferChecked']), info: z.unknown() }),
 })
 
-/** Returns the payer of the fee, which is the facilitator for x402. */
-export function feePayerOf(transaction: SolanaTransaction): string {
-  return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
-}
-
 /** Returns transfers between owners of token accounts, whose addresses are case-sensitive; the balances before and after name owner and mint. */
 export function transfersOf(transaction: SolanaTransaction, mint: string) {
   const { meta } = transaction

@@ -10,7 +10,7 @@ import { reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 import { createSolanaReader } from './solana-rpc.ts'
 import type { SignatureInfo, SolanaReader } from './solana-rpc.ts'
-import { feePayerOf, transfersOf } from './solana-transfers.ts'
+import { transfersOf } from './solana-transfers.ts'
 import { firstKeptHour } from './window.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
@@ -206,8 +206,9 @@ async function readPayouts(
   const payouts = await mapConcurrent(signatures, requestsAtOnce, async ({ signature }) => {
     const transaction = await solana.transaction(signature)
     const { blockTime, meta, slot } = transaction
+    const payer = transaction.transaction.message.accountKeys[0]?.pubkey
     // The node also lists transactions that only mention the address.
-    if (feePayerOf(transaction) !== feePayer || meta.err !== null || blockTime === null) return []
+    if (payer !== feePayer || meta.err !== null || blockTime === null) return []
     return transfersOf(transaction, usdcMint).map(({ from, to, units }, logIndex) => ({
       txHash: signature,
       logIndex,

@@ -27,7 +27,8 @@ export async function submitFeedback(
     [fingerprint.network, fingerprint.userAgent],
     nowMs,
   )
-  const textHash = sha256Hex(normalized(body.message))
+  const normalized = body.message.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ')
+  const textHash = sha256Hex(normalized)
   return await commitOnce<AnswerOf<'submitFeedback'>>(
     deps,
     { ...request, rows: keptRows.message, locks: networkLocks(fingerprint) },
@@ -54,8 +55,4 @@ export async function submitFeedback(
       return { status: 201, body: { feedback_id: id, deduplicated: false } }
     },
   )
-}
-
-function normalized(text: string): string {
-  return text.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ')
 }

@@ -89,7 +89,8 @@ const errorAnswer = z.object({
 })
 
 export function parseError(status: number, headers: Headers, text: string): LedgerError {
-  const retryAfterSeconds = secondsOf(headers.get('retry-after'))
+  const retryAfter = headers.get('retry-after') ?? ''
+  const retryAfterSeconds = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
   const { data } = errorAnswer.safeParse(jsonOrNull(text))
   if (data === undefined) {
     const message = `HTTP ${status}`
@@ -109,8 +110,4 @@ export function jsonOrNull(text: string): unknown {
   } catch {
     return null
   }
-}
-
-function secondsOf(header: string | null): number | null {
-  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null
 }

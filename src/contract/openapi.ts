@@ -53,7 +53,7 @@ export function openApiDocument(routes: readonly Route[], options: OpenApiOption
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      ...(needsPartner(routes) ? { securitySchemes } : {}),
+      ...(routes.some(({ access }) => access === 'partner') ? { securitySchemes } : {}),
       responses: Object.fromEntries(Object.entries(shared).sort(([a], [b]) => (a < b ? -1 : 1))),
       schemas: componentSchemas(),
     },
@@ -115,10 +115,6 @@ function paymentInfo({ price, priceRange }: Route): OpenApiObject {
 
 function isWrite(route: Route): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
-}
-
-function needsPartner(routes: readonly Route[]): boolean {
-  return routes.some(({ access }) => access === 'partner')
 }
 
 function requestBody(id: string, schema: z.ZodType): OpenApiObject {

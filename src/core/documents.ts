@@ -75,7 +75,8 @@ export const manifestSchema = z
     message: 'does not match the number of documents',
   })
   .refine(
-    ({ documents }) => documents.every((entry, at) => at === 0 || before(documents[at - 1], entry)),
+    ({ documents }) =>
+      documents.every(({ path }, at) => at === 0 || (documents[at - 1]?.path ?? path) < path),
     {
       path: ['documents'],
       message: 'must be sorted by path and contain each path once',
@@ -84,10 +85,6 @@ export const manifestSchema = z
 
 export type ManifestEntry = z.infer<typeof manifestEntrySchema>
 export type Manifest = z.infer<typeof manifestSchema>
-
-function before(left: ManifestEntry | undefined, right: ManifestEntry): boolean {
-  return left !== undefined && left.path < right.path
-}
 
 /** Returns the text hashed for `set_sha256`, in the format of `sha256sum --check`. */
 export function manifestSetText(

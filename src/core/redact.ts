@@ -53,7 +53,10 @@ function withoutSecretParts(text: string): string {
   let isAddress = false
   let offset = 0
   for (const [index, part] of parts.entries()) {
-    const isHost = index > 1 && parts[index - 1] === '' && endsInScheme(parts[index - 2] ?? '')
+    const isHost =
+      index > 1 &&
+      parts[index - 1] === '' &&
+      scheme.test((parts[index - 2] ?? '').slice(-schemeLength))
     isAddress ||= isHost
     const mark = part.search(/[?#]/)
     const from = isHost ? part.lastIndexOf('@', mark === -1 ? part.length : mark) + 1 : 0
@@ -65,10 +68,6 @@ function withoutSecretParts(text: string): string {
     offset += part.length + 1
   }
   return shown.join('/')
-}
-
-function endsInScheme(text: string): boolean {
-  return scheme.test(text.slice(-schemeLength))
 }
 
 export function withoutDirectories(text: string): string {

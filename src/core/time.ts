@@ -31,15 +31,12 @@ export function parseTime(text: string): number | null {
   const match = rfc3339.exec(text)
   if (match === null) return null
   const [, year, month, day, , , second] = match
-  if (Number(day) > daysInMonth(Number(year), Number(month))) return null
+  const lastDay = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
+  if (Number(day) > lastDay) return null
   const isLeap = second === '60'
   const known = isLeap ? text.replace(/:60(?:\.\d+)?/, ':59.999') : text
   const timeMs = Date.parse(known.toUpperCase())
   return Number.isNaN(timeMs) || (isLeap && (timeMs + 1) % dayMs !== 0) ? null : timeMs
-}
-
-function daysInMonth(year: number, month: number): number {
-  return new Date(Date.UTC(year, month, 0)).getUTCDate()
 }
 
 /**

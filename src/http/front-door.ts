@@ -18,7 +18,7 @@ import { chooseVariant } from './documents.ts'
 import type { StoredDocument } from './documents.ts'
 import type { ErrorRenderer } from './error-pages.ts'
 import { errorAnswer, sendError } from './errors.ts'
-import { headerFailure, isForeignMethod, pathOfTarget, targetFailure } from './gate.ts'
+import { METHODS, headerFailure, pathOfTarget, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import { hasCredentials } from './partner-auth.ts'
 import { readRequestHeaders } from './request-headers.ts'
@@ -145,7 +145,7 @@ export function createFrontDoor(
     if (failure !== null) return refuse(req, res, failure, found)
     const methods = methodsOf(match, document)
     const allow = (methods ?? documentMethods).join(', ')
-    if (isForeignMethod(method) || (methods !== null && !methods.includes(method))) {
+    if (!METHODS.has(method) || (methods !== null && !methods.includes(method))) {
       const refusal = { code: 'method_not_allowed', headers: { Allow: allow } } as const
       return refuse(req, res, refusal, found)
     }

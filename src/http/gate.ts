@@ -24,10 +24,6 @@ const INVALID_ESCAPE =
 /** Characters of a query that `new URL` would remove or change. */
 const INVALID_QUERY = /[#\\]|[^\x21-\x7e]/
 
-export function isForeignMethod(method: string): boolean {
-  return !METHODS.has(method)
-}
-
 let lastValidHost = ''
 
 export function headerFailure(headers: RequestHeaders): Failure | null {

@@ -86,15 +86,12 @@ async function uncoveredReason(
 ): Promise<string | null> {
   const proof = await context.partner()
   try {
-    return await notCovered(actions, proof, premiumOf(route), context.nowMs)
+    const read = `/${route.path.slice(apiPrefix.length + 1)}` as const
+    return await notCovered(actions, proof, read, context.nowMs)
   } catch (error) {
     if (error instanceof ApiError && error.code === 'not_a_partner' && header !== null) {
       return error.message
     }
     throw error
   }
-}
-
-function premiumOf({ path }: Route): `/${string}` {
-  return `/${path.slice(apiPrefix.length + 1)}`
 }

@@ -166,16 +166,14 @@ function isEnd({ address, topics: found }: ChainLog, { from, nonce }: Key): bool
   )
 }
 
-function isUse(log: ChainLog, key: Key): boolean {
-  return isEnd(log, key) && log.topics[0] === topics.authorizationUsed
-}
-
 /** `Transfer` directly follows `AuthorizationUsed`, so the log index pairs them. */
 function includesTransfer(
   logs: readonly ChainLog[],
   { from, to, value, nonce }: ExpectedTransfer,
 ): boolean {
-  const used = logs.find((log) => isUse(log, { from, nonce }))
+  const used = logs.find(
+    (log) => isEnd(log, { from, nonce }) && log.topics[0] === topics.authorizationUsed,
+  )
   if (used === undefined) return false
   return logs.some(
     ({ address, topics: found, data, logIndex }) =>

@@ -110,7 +110,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       chainId: paymentAsset.chainId,
       nonce,
       to: paymentAsset.address,
-      data: asHex(data),
+      data: `0x${data.slice(2)}`,
       gas: gas + (gas * SPARE_GAS_PERCENT) / 100n,
       ...price,
     })
@@ -292,8 +292,4 @@ function revertReason(data: unknown): string {
 
 function isNonceTaken({ message }: NodeRefusal): boolean {
   return /nonce too low|nonce.*already|replacement transaction|underpriced/i.test(message)
-}
-
-function asHex(text: string): Hex {
-  return `0x${text.slice(2)}`
 }

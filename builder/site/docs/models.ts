@@ -1,4 +1,3 @@
-/** The fields of every model, from the OpenAPI document. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { contents, para, section, stacked } from '../../../src/pages/blocks.ts'
 import { code, inline, join, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
@@ -59,7 +58,7 @@ export function typeText(schema: JsonValue): HtmlAndMarkdown {
 }
 
 function nonNullType(schema: JsonValue): HtmlAndMarkdown {
-  const ref = refName(schema)
+  const ref = text(member(schema, '$ref'))?.split('/').at(-1) ?? null
   if (ref !== null) return link(`/docs/models#${ref}`, ref)
   const words = list(member(schema, 'enum')).filter((word) => word !== null)
   if (words.length > 0) {
@@ -86,9 +85,4 @@ function bounds(schema: JsonValue, name: 'Items' | 'Length' | 'imum', unit: stri
   return typeof least === 'number' && least > 0
     ? `, ${least} to ${most}${unit}`
     : `, at most ${most}${unit}`
-}
-
-/** The name of the component that a schema refers to; null for an inline schema. */
-function refName(schema: JsonValue | undefined): string | null {
-  return text(member(schema, '$ref'))?.split('/').at(-1) ?? null
 }
