@@ -199,12 +199,10 @@ export class Sqlite3Connection implements WriteConnection {
       )
     })
     this.#statements.set(sql, statement)
+    const [[oldestSql, oldest] = [sql, statement]] = this.#statements
     if (this.#statements.size > statementLimit) {
-      for (const [oldestSql, oldest] of this.#statements) {
-        this.#statements.delete(oldestSql)
-        oldest.finalize()
-        break
-      }
+      this.#statements.delete(oldestSql)
+      oldest.finalize()
     }
     return statement
   }

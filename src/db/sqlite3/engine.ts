@@ -17,7 +17,7 @@ import { migrate, refuseOtherSchema } from '../migrations.ts'
 import type { Database } from '../schema.ts'
 import { createWriter } from '../writer.ts'
 import { openSqlite3 } from './connection.ts'
-import type { Sqlite3Connection } from './connection.ts'
+import type { Sqlite3Options } from './connection.ts'
 
 /** `AIL1`: marks the file as this program's (https://sqlite.org/fileformat2.html#application_id). */
 export const applicationId = 0x41_49_4c_31
@@ -60,9 +60,7 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
   if (mode === 'create') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
 
   const opened = new Set<Kysely<Database>>()
-  const connect = async (
-    mode: 'create' | 'read-write' | 'read-only',
-  ): Promise<{ connection: Sqlite3Connection; kysely: Kysely<Database> }> => {
+  const connect = async (mode: Sqlite3Options['mode']) => {
     const connection = await openSqlite3({ path, mode, heldLimitMs, onBroken, lockPatienceMs })
     const kysely = new Kysely<Database>({ dialect: createDialect(connection) })
     opened.add(kysely)
@@ -85,7 +83,7 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
     if (quickCheck && checkFirst) await check(db)
     await (readOnly ? refuseOtherSchema(db) : migrate(db))
 
-    const connectReader = async (): Promise<Awaited<ReturnType<typeof connect>>> => {
+    const connectReader = async () => {
       const reading = await connect(readOnly ? 'read-only' : 'read-write')
       try {
         await apply(reading.kysely, { ...wanted, query_only: 1 })
