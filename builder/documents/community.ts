@@ -8,19 +8,13 @@ export const communityDocuments = snapshotFamily(
   ['community'],
   function* ({ community }) {
     const { workers, workersTotal, workersNext, receipts, receiptsTotal, receiptsNext } = community
-    const {
-      leaderboard,
-      leaderboardAsOf,
-      leaderboardArchived,
-      partners,
-      partnersTotal,
-      partnersNext,
-    } = community
+    const { leaderboard, leaderboardAsOf: as_of, leaderboardArchived: archived } = community
+    const { partners, partnersTotal, partnersNext } = community
     yield jsonDocument(
       'getLeaderboard',
-      { ...board(leaderboard), as_of: leaderboardAsOf },
+      { ...board(leaderboard), as_of },
       // The archive stores the scores as of the newest entry, which do not change with time.
-      { stamped: true, archive: board(leaderboardArchived) },
+      { stamped: true, archive: board(archived) },
     )
     yield firstPageDocument('listWorkers', { workers }, workersTotal, workersNext)
     yield firstPageDocument('listReceipts', { receipts }, receiptsTotal, receiptsNext)
