@@ -57,7 +57,6 @@ export async function loadAdapters(config: Config): Promise<readonly AnyRailAdap
   return config.DEMO === 'on' ? await loadDemoRules(authoredDir(config, packageRoot)) : railAdapters
 }
 
-/** The bucket or the directory in which sets are published. */
 export function openSetStore(config: Config, runtime: Runtime, leadership: Leadership): SetStore {
   const { lease, check } = leadership
   const { fence } = lease
@@ -76,7 +75,6 @@ interface LeaderParts {
   readonly store: SetStore
 }
 
-/** The log of the ledger and the witnesses that cosign it. */
 export function openLog(
   config: Config,
   { clock, log, fetch, stopped: signal }: Runtime,

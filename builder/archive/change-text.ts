@@ -45,7 +45,6 @@ export interface Change {
   readonly item: string | null
   /** Text for the commit message, for changes of status. */
   readonly transition?: string
-  /** Rows of the table of figures. */
   readonly figureRows?: readonly string[]
 }
 

@@ -43,7 +43,6 @@ export interface Commit {
   readonly message: string
   readonly nowMs: number
   readonly deleted: readonly string[]
-  /** Texts by path. */
   readonly written: readonly (readonly [path: string, text: string])[]
 }
 

@@ -67,7 +67,6 @@ function countWeek(facts: WeekFacts) {
     moved: rails.filter(isMoved).toSorted((a, b) => volumeChange(b) - volumeChange(a)),
     known: rails.filter(({ start, end }) => start !== null && end !== null).length,
     newlyRead: rails.filter(isNewlyRead),
-    /** Rails of which every poll failed. */
     carried: rails.filter((rail) => rail.failed === rail.polls),
     events: weekEvents(events, facts, (rail) => names.get(rail) ?? `\`${rail}\``),
     volume: weekVolume(weekStartMs, rails),

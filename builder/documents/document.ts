@@ -77,7 +77,6 @@ export function unarchived(
   return { path, contentType, maxAgeSeconds, body, archive: null }
 }
 
-/** The body of a JSON document without a timestamp. */
 export function plainJson(value: object): DocumentBody {
   return { json: asJson(value), stamp: null }
 }

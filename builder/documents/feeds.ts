@@ -142,7 +142,6 @@ function transitionItems(
 
 export const railFeedPath = (rail: string) => `/feeds/rails/${rail}.atom`
 
-/** Status changes and flags of one rail. */
 function railFeed(
   { rail, display_name: name }: { readonly rail: string; readonly display_name: string },
   world: Pick<World, 'closedFlags' | 'events' | 'openFlags'>,

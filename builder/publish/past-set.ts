@@ -12,7 +12,6 @@ import type { Manifest } from '../../src/core/documents.ts'
 import type { Publication } from '../../src/db/publications.ts'
 import type { CheckedFiles, SetStore, StoredFile } from './store/store.ts'
 
-/** The set with which a publication compares. */
 export interface PastSet {
   readonly manifest: Manifest
   /** False if it could not be read, or if readers may have seen a newer one. */

@@ -176,7 +176,6 @@ export function snapshotEntry(sha256: string, version: number): QueuedEntry {
   return { kind: 'snapshot', id: sha256, sha256, subject: 'snapshot', extra: { version } }
 }
 
-/** Writes manifest and facts. */
 async function writeManifest(
   manifest: Manifest,
   put: Put,

@@ -18,7 +18,6 @@ const contestsShape = z.array(
   }),
 )
 
-/** Cantina competitions, by prize pool. */
 export const cantina = defineRail({
   rail: 'cantina',
   rule: {

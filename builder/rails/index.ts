@@ -27,7 +27,6 @@ import { x402, x402Arbitrum, x402Polygon } from './x402.ts'
 import { x402Bazaar } from './x402_bazaar.ts'
 import { x402Solana } from './x402_solana.ts'
 
-/** Rails read from the logs of EVM chains. */
 export const evmRails: readonly AnyRailAdapter[] = [
   x402,
   virtualsAcp,

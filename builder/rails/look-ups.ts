@@ -42,7 +42,6 @@ const testsPerPoll = 40
 /** As many as new payers have in a day: after a long pause the next polls read the rest. */
 const followRequestsPerPoll = 144
 
-/** The part of a poll that look-ups need. */
 export interface LookUpContext {
   readonly window: Window
   readonly chain: (name: EvmChainName) => ChainReader

@@ -10,7 +10,6 @@ import type { PayoutHour } from './payout-hour.ts'
 import { pairDaysOf } from './rail-facts.ts'
 import { windowEndingAt } from './window.ts'
 
-/** The stream of looked-up transfers in lines. */
 export const lookUpStream = 'look_up'
 export const transfersKeptMs = 62 * dayMs
 const notTested = { ageDays: null, recipients: null, senders: null, contract: null }

@@ -84,7 +84,6 @@ function paidTotalRail(total: PaidTotalRail) {
   })
 }
 
-/** Reads the total from one answer. */
 function stated(
   url: string,
   shape: z.ZodType<PaidTotal>,

@@ -58,7 +58,6 @@ export function pairDaysOf(hours: readonly PayoutHour[]): readonly PairDay[] {
   return [...days.values()]
 }
 
-/** Adds the number and amount to the totals of the key. */
 function addUp<Sum extends PaymentSum>(sums: Map<string, Sum>, key: string, part: Sum): void {
   const { count, microUsdc } = sums.get(key) ?? { count: 0, microUsdc: 0 }
   const total = { count: count + part.count, microUsdc: addKnown(microUsdc, part.microUsdc) }

@@ -94,7 +94,6 @@ export function compareSources(sources: readonly Source[], facts: readonly PactF
 
 type Compared = ReturnType<typeof compareSources>
 
-/** The contradictions, for the place next to the amount. */
 export function contradictions(
   { sources, rows }: Compared,
   { disagreements }: Seen,

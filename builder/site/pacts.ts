@@ -129,7 +129,6 @@ function part(
   )
 }
 
-/** The title of a pact, or its job id if it has none. */
 function pactLink(pact: {
   readonly pact_id: string
   readonly job_id: string

@@ -32,7 +32,6 @@ export function moreFigures({ record, view }: ShownRail): HtmlAndMarkdown {
   ])
 }
 
-/** Table of the steps from raw to net volume. */
 export function figureTable(view: Rail, world: Pick<World, 'history' | 'site'>): HtmlAndMarkdown {
   const from = (id: keyof typeof originFigures, label: Inline, meaning: Inline) =>
     inline`${label} ${origin(id, meaning, view, world)}`

@@ -1,4 +1,3 @@
-/** The table of rails. */
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { daysReadText } from '../../src/core/backfill.ts'
 import { knownFigure } from '../../src/core/figures.ts'

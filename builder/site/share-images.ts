@@ -12,7 +12,6 @@ import { replaceFile } from '../../src/files/durable.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { namesIn, readFitting } from '../publish/store/files.ts'
 
-/** A preview image and the path at which it is published. */
 export interface Drawing {
   readonly image: string
   readonly svg: string

@@ -17,7 +17,6 @@ export interface ShownRail {
 /** The job exchange of the ledger moves no money, so no source shows its payouts. */
 export const isOwn = ({ view }: ShownRail): boolean => view.rail === jobExchange.rail
 
-/** The parts of the world that `shownRails` reads. */
 export const railParts = ['nowMs', 'pollEveryMs', 'rails'] as const
 
 export function shownRails(world: Pick<World, (typeof railParts)[number]>): ShownRail[] {
@@ -32,7 +31,6 @@ export interface ListedRail extends ShownRail {
   readonly offer: Opportunity | undefined
 }
 
-/** The parts of the world that `listedRails` reads. */
 export const listedParts = ['openFlags', ...railParts] as const
 
 export function listedRails(world: Pick<World, (typeof listedParts)[number]>): ListedRail[] {

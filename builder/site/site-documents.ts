@@ -1,4 +1,3 @@
-/** Every document of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../cache/memoize.ts'
 import { feedDocuments, feedParts, tradeFeedDocuments, tradeFeedParts } from '../documents/feeds.ts'

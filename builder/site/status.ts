@@ -188,7 +188,6 @@ function outcome({ record: { state, backfill }, view }: ShownRail, world: Status
   return inline`${pill('failed')} ${time(state.lastPollAtMs)}: ${untrustedText(state.lastError)} ${carried === null ? null : sub(`Figures: ${carried}.`)}`
 }
 
-/** The last run of every job except the build. */
 function jobsBox({ runs }: StatusWorld): HtmlAndMarkdown {
   const jobs = runs
     .filter(({ job }) => job !== 'build')

@@ -8,7 +8,6 @@ export type Sample = Readonly<Record<string, number>>
 export interface Bench {
   readonly what: string
   readonly ours: () => Promise<Sample>
-  /** The name of the peer, and its measurement. */
   readonly peer: readonly [name: string, measure: () => Promise<Sample>]
   /** By name; the peer may lack some. */
   readonly figures: Readonly<Record<string, Target & { readonly unit: string }>>

@@ -16,7 +16,6 @@ export const platformKey = ed25519Key('bench platform')
 const workersCount = 500
 const payersCount = 50
 
-/** Signs the requests that submit `count` receipts. */
 export async function signReceipts(seed: string, count: number): Promise<readonly Buffer[]> {
   const workers = await Promise.all(Array.from({ length: workersCount }, (_, at) => fastWallet(at)))
   const nowMs = Date.now()

@@ -108,7 +108,6 @@ const optionGroups = {
 } as const satisfies Record<string, Arguments>
 export type OptionGroup = keyof typeof optionGroups
 
-/** Returns the arguments by name. */
 export function argumentsOf({ args = {}, groups = [] }: Command) {
   const shared = [...groups, 'output' as const].map((group): Arguments => optionGroups[group])
   const all = [args, ...shared].flatMap((some) => Object.entries(some))

@@ -1,4 +1,3 @@
-/** All commands. */
 import type { Route } from '../../src/contract/route.ts'
 import { routeIds, routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'

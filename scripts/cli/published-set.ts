@@ -157,7 +157,6 @@ function readSeen(value: unknown): SeenManifest {
   throw new UsageError('--seen must name a file that this command wrote')
 }
 
-/** Checks the manifest, and then each document. */
 async function verifySet(
   set: PublishedSet,
   { keys, manifest, checks }: OpenedManifest,

@@ -18,7 +18,6 @@ import type { DemoSources } from './sources.ts'
 const moves = z.enum(['award', 'deliver', 'accept', 'dispute', 'cancel'])
 const { platform } = authored.platform
 
-/** The ledger that receives the calls. */
 export interface CalledLedger {
   readonly clientOf: (signer?: WalletSigner) => LedgerClient
   readonly oaths: readonly OathText[]

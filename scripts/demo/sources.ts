@@ -201,7 +201,6 @@ export function createSources(nowMs: number, clock: { readonly now: () => number
     return { id, error: { code: -32_601, message: 'no such method' } }
   }
 
-  /** What the API of a rail states of the last 30 days. */
   function statementOf({ rail, trade, acts: all, payments }: (typeof rails)[number]): Response {
     const endMs = clock.now()
     const window = windowEndingAt(endMs)
@@ -239,7 +238,6 @@ export function createSources(nowMs: number, clock: { readonly now: () => number
 
   return {
     fetch,
-    /** Adds the transaction of a receipt and returns its hash. */
     pay: (transaction: Transaction): string => {
       const hash = inventedHash(JSON.stringify(transaction))
       transactions.set(hash, transaction)

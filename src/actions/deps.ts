@@ -14,7 +14,6 @@ import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments } from '../payments/settler.ts'
 import type { Reference } from './reference.ts'
 
-/** Dependencies of the actions, by area. */
 export interface InstalledDeps {
   readonly database: OpenDatabase
   readonly clock: Clock

@@ -129,7 +129,6 @@ function pageOfList(
   }
 }
 
-/** Names of rails and of the given wallets, for a page. */
 export async function namesOf(
   { database, reference }: Pick<ActionDeps, 'database' | 'reference'>,
   wallets: readonly (string | null)[],

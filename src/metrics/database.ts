@@ -1,4 +1,3 @@
-/** Metrics of the database, its disk and its writer. */
 import { stat, statfs } from 'node:fs/promises'
 
 import type { Kysely } from 'kysely'

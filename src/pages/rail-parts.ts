@@ -143,7 +143,6 @@ const payingGroups = [
   ['once', 'Paying when others last counted', 'We have not read these rails.'],
 ] as const
 
-/** A section for each rank. */
 export function payingSections<Row extends Ranked>(
   rails: readonly Row[],
   show: (rails: readonly Row[]) => HtmlAndMarkdown,

@@ -20,7 +20,6 @@ const MAX_ATTEMPTS = 20
 
 interface BucketDeps {
   readonly objects: ObjectStore
-  /** The fencing token of this builder's lease. */
   readonly fence: number
   readonly log: Log
   readonly beforeStep?: (step: string) => void

@@ -19,7 +19,6 @@ const STATS_AT_ONCE = 16
 
 interface DirectoryDeps {
   readonly publicDir: string
-  /** The fencing token of this builder's lease. */
   readonly fence: number
   /** @throws LeaseLostError */
   readonly check: () => Promise<void>

@@ -42,7 +42,6 @@ import { paymentTerms, soldTable } from './payments.ts'
 import { endpointIndex, referenceLink } from './reference.ts'
 import { tryForm } from './try.ts'
 
-/** The parts of the world that blocks may show. */
 export type BlockWorld = Pick<World, 'exported' | 'signingKeys' | 'site' | 'tiers'>
 
 export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndMarkdown>> = {

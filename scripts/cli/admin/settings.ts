@@ -108,7 +108,6 @@ export async function changeDatabase(
   })
 }
 
-/** Appends the act, its time and its reason to `operator.log`. */
 export async function logAct(
   session: Pick<Session, 'clock'>,
   config: Config,

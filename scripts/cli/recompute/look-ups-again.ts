@@ -10,7 +10,6 @@ import { hourMs, isoTime } from '../../../src/core/time.ts'
 import type { PublishedLookUp } from './evidence.ts'
 import type { Recomputation } from './report.ts'
 
-/** Chooses what is read again. */
 type Choose = <One>(all: readonly One[]) => readonly One[]
 
 export async function readLookUpsAgain(

@@ -81,7 +81,6 @@ export function tryReputation(lines: Iterable<string>) {
   return ledger.results(receipts.at(-1)?.at ?? 0)
 }
 
-/** The receipts that are checked together. */
 function checksOf(receipts: readonly Receipt[]) {
   return checkDays.flatMap((_, stage) => {
     const checked = receipts.filter(({ evidence }) => evidence !== 'signed')
@@ -99,7 +98,6 @@ interface TrialPayer {
   paysWorkers: boolean
 }
 
-/** The tables of the ledger in memory. */
 function createTrialLedger(ageDaysOf: (wallet: string) => number) {
   const entries = new Map<Receipt, readonly LedgerEntry[]>()
   const workers = new Map<string, { standing: Standing; entries: LedgerEntry[]; issued: boolean }>()

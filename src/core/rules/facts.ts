@@ -54,7 +54,6 @@ export interface PaymentBatch {
   readonly hour: number
   readonly payer: string
   readonly payees: number
-  /** Sum of the batch. */
   readonly microUsdc: number
 }
 

@@ -56,7 +56,6 @@ export function measurePayments(measured: PaymentFacts) {
   return {
     grossMicroUsdc: total(pairs.map((pair) => pair.microUsdc)) + rest,
     netMicroUsdc,
-    /** Money that came back or was paid within one party. */
     circularMicroUsdc: total(pairs.map((pair) => pair.circularMicroUsdc)),
     /** False if the search for returned money ended early, so that more may have come back. */
     isReturnedComplete: isComplete,

@@ -11,7 +11,6 @@ export interface DoctorContext {
   /** Null if the database cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null
   readonly openError: string | null
-  /** Where documents are published. */
   readonly files: ReadableFiles
   readonly minFreeBytes: number
 }
