@@ -27,12 +27,8 @@ interface AgentDeps extends Pick<BuilderDeps, 'clock' | 'database' | 'signal'> {
 }
 
 /** Returns the number of agents that were read. A public node is not sufficient evidence. */
-export async function checkAgents({
-  database,
-  clock,
-  signal,
-  sources,
-}: AgentDeps): Promise<number> {
+export async function checkAgents(deps: AgentDeps): Promise<number> {
+  const { database, clock, signal, sources } = deps
   let read = 0
   const oldest = isoTime(clock.now() - maxAgeMs)
   await database.write((tx) => forgetAgents(tx, oldest))

@@ -30,17 +30,14 @@ export function lookUpTimeOf(
 }
 
 /** The day of the first payment of a wallet, or the start of the window. */
-export function firstPayments({
-  pairs,
-  endMs,
-}: Pick<PaymentFacts, 'pairs' | 'endMs'>): (wallet: string) => number {
+export function firstPayments({ pairs, endMs }: Pick<PaymentFacts, 'pairs' | 'endMs'>) {
   const firstMs = new Map<string, number>()
   for (const { day, payer, payee } of pairs) {
     for (const wallet of [payer ?? payee, payee]) {
       firstMs.set(wallet, Math.min(firstMs.get(wallet) ?? Infinity, day * dayMs))
     }
   }
-  return (wallet) => firstMs.get(wallet) ?? windowEndingAt(endMs).start30dMs
+  return (wallet: string) => firstMs.get(wallet) ?? windowEndingAt(endMs).start30dMs
 }
 
 /**

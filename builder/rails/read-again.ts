@@ -64,17 +64,14 @@ export function rereadNotes(
 export async function requireSameChain(
   reader: ChainReader,
   { block, hash, otherHash }: LogCursor,
-  {
-    remember,
-    clear,
-  }: Readonly<Record<'remember' | 'clear', (found: string | null) => Promise<void>>>,
+  acts: Readonly<Record<'remember' | 'clear', (found: string | null) => Promise<void>>>,
 ): Promise<void> {
   if (hash === null) return
   await reader.blockTime(block)
   const found = reader.knownHash(block)
   if (found === hash) return
   const isCertain = found === otherHash
-  await (isCertain ? clear(found) : remember(found))
+  await acts[isCertain ? 'clear' : 'remember'](found)
   const next = isCertain ? 'reads the whole window again' : 'checks it again'
   throw new ChainError(
     `${reader.name} RPC: block ${block} was replaced after it was read; the next poll ${next}`,

@@ -156,9 +156,7 @@ function flagList(flags: readonly Flag[], subjectOf: (flag: Flag) => Subject): H
 }
 
 /** The share that a flag measures, and its limit; null for other flags. */
-function measuredShare({
-  evidence: found,
-}: Pick<Flag, 'evidence'>): { share: number; limit: number } | null {
+function measuredShare({ evidence: found }: Pick<Flag, 'evidence'>) {
   const share = found['share'] ?? found['top_worker_share'] ?? found['removed_share']
   const limit = found['threshold']
   return typeof share === 'number' && typeof limit === 'number' && limit > 0

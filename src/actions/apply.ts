@@ -113,12 +113,9 @@ async function finish(
   tx: Db,
   deps: ActionDeps,
   attempt: Omit<RecordedAttempt, 'isNew'>,
-  {
-    end,
-    applyUrl,
-    reason,
-  }: { readonly end: End; readonly applyUrl: string; readonly reason?: string },
+  ended: { readonly end: End; readonly applyUrl: string; readonly reason?: string },
 ): Promise<OutcomeOf<'applyToRail'>> {
+  const { end, applyUrl, reason } = ended
   const outcome = { outcome: end.outcome, upstreamStatus: end.status, fault: end.fault }
   const finishedAt = isoTime(deps.clock.now())
   const running = { id: attempt.id, outcome: 'running' } as const

@@ -59,17 +59,14 @@ export async function commitPartnerWrite<Body extends object>(
 
 /** The row of a write without an oath. */
 export function writeRow(
-  {
-    wallet,
-    messageSha256,
-    signatureSha256,
-  }: Pick<SignedProof, 'messageSha256' | 'signatureSha256'> & {
+  proof: Pick<SignedProof, 'messageSha256' | 'signatureSha256'> & {
     readonly wallet: { readonly id: string }
   },
   write: Pick<NewOathRow, 'handle' | 'action' | 'bodySha256' | 'binding'> & {
     readonly nowMs: number
   },
 ): NewOathRow {
+  const { wallet, messageSha256, signatureSha256 } = proof
   const { nowMs, ...facts } = write
   return {
     kind: 'write',

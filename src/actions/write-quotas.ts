@@ -59,10 +59,8 @@ export async function chargeNetworkDispute(
 }
 
 /** For writes with a quota per network. */
-export function networkLocks({
-  network,
-  range,
-}: Pick<ClientFingerprint, 'network' | 'range'>): readonly string[] {
+export function networkLocks(client: Pick<ClientFingerprint, 'network' | 'range'>) {
+  const { network, range } = client
   return range === null ? [`network ${network}`] : [`network ${network}`, `range ${range}`]
 }
 

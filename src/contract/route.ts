@@ -66,11 +66,8 @@ export interface Route extends RouteFacts {
 }
 
 /** True for a fixed price and for one that depends on the request. */
-export function takesPayment({
-  price,
-  priceRange,
-}: Pick<RouteFacts, 'price' | 'priceRange'>): boolean {
-  return price !== undefined || priceRange !== undefined
+export function takesPayment(route: Pick<RouteFacts, 'price' | 'priceRange'>): boolean {
+  return route.price !== undefined || route.priceRange !== undefined
 }
 
 export const apiPrefix = '/api/v1'

@@ -76,13 +76,8 @@ const shared = (payTo: string) => ({
 })
 
 /** An entry of `accepts` in version 1. Omits `outputSchema`, since clients of that version refuse null. */
-export function acceptsV1({
-  resource,
-  description,
-  mimeType,
-  amountMicroUsdc,
-  payTo,
-}: PaymentTerms) {
+export function acceptsV1(terms: PaymentTerms) {
+  const { resource, description, mimeType, amountMicroUsdc, payTo } = terms
   return {
     scheme: paymentScheme,
     network: paymentAsset.network.v1,
@@ -95,15 +90,12 @@ export function acceptsV1({
 }
 
 /** An entry of `accepts` in version 2, which lists the resource once, outside the entries. */
-export function acceptsV2({
-  amountMicroUsdc,
-  payTo,
-}: Pick<PaymentTerms, 'amountMicroUsdc' | 'payTo'>) {
+export function acceptsV2(terms: Pick<PaymentTerms, 'amountMicroUsdc' | 'payTo'>) {
   return {
     scheme: paymentScheme,
     network: paymentAsset.network.v2,
-    amount: String(amountMicroUsdc),
-    ...shared(payTo),
+    amount: String(terms.amountMicroUsdc),
+    ...shared(terms.payTo),
   }
 }
 

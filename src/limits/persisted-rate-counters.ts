@@ -9,18 +9,14 @@ export type PersistedRateCounters = ReturnType<typeof createPersistedRateCounter
  * Saves the daily counts of each policy in one row of at most 3 MiB, for each of several replicas. Write errors are only
  * logged.
  */
-export function createPersistedRateCounters({
-  days,
-  database,
-  log,
-  replica = null,
-}: {
+export function createPersistedRateCounters(deps: {
   readonly days: readonly DayCounts[]
   readonly database: Pick<OpenDatabase, 'reader' | 'write'>
   readonly log: Log
   /** A replica reads the rows of all, since it may serve their clients now. */
   readonly replica?: string | null
 }) {
+  const { days, database, log, replica = null } = deps
   const saved = new Map(days.map(({ name, version }) => [name, version()]))
   return {
     load: async () => {

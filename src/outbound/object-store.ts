@@ -48,13 +48,9 @@ const finalStatuses: readonly number[] = [200, 204, 404, 412]
 /** @param patienceMs failed requests are repeated for this time. @throws ObjectStoreError from all calls */
 export function createObjectStore(
   { endpoint, region, bucket, prefix, accessKeyId, secretAccessKey }: Bucket,
-  {
-    fetch,
-    clock,
-    patienceMs,
-    signal,
-  }: { fetch: Fetch; clock: Clock; patienceMs: number; signal?: AbortSignal },
+  deps: { fetch: Fetch; clock: Clock; patienceMs: number; signal?: AbortSignal },
 ): ObjectStore {
+  const { fetch, clock, patienceMs, signal } = deps
   const client = new AwsClient({ accessKeyId, secretAccessKey, service: 's3', region })
 
   async function call(path: string, init: RequestInit) {

@@ -62,15 +62,8 @@ export interface ShownError {
 }
 
 /** A read that is sold, or that a partner may not read. */
-export function refusedPage({
-  status,
-  path,
-  siteUrl,
-  error,
-  code: name,
-  details,
-  offer,
-}: ShownError): SitePage {
+export function refusedPage(shown: ShownError): SitePage {
+  const { status, path, siteUrl, error, code: name, details, offer } = shown
   return {
     path,
     title: offer === null ? error : `This read costs ${usdc(offer.amountUsdc).md}`,

@@ -40,11 +40,8 @@ const chainNotes = {
 } as const satisfies Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], string | null>>
 
 /** The state of the transaction, unless it is final; null without a transaction. */
-export function chainNote({
-  tx_hash: tx,
-  onchain,
-  onchain_verified: isDone,
-}: Receipt): string | null {
+export function chainNote(receipt: Receipt): string | null {
+  const { tx_hash: tx, onchain, onchain_verified: isDone } = receipt
   if (onchain !== undefined) return chainNotes[onchain.verdict]
   return tx === undefined || isDone ? null : 'not checked yet'
 }
@@ -56,11 +53,8 @@ export function evidenceMark(receipt: Receipt): HtmlAndMarkdown {
 }
 
 /** Null until the chain says it. */
-export function knownAmount({
-  amount_usdc: sum,
-  unknown_figures: unknown,
-}: Pick<Receipt, 'amount_usdc' | 'unknown_figures'>) {
-  return unknown === undefined ? sum : null
+export function knownAmount(receipt: Pick<Receipt, 'amount_usdc' | 'unknown_figures'>) {
+  return receipt.unknown_figures === undefined ? receipt.amount_usdc : null
 }
 
 /** The amount in the ink of its evidence. */

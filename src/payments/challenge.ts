@@ -57,12 +57,8 @@ export interface PaymentOutcome {
   readonly receipt?: object
 }
 
-export function outcomeHeaders({
-  payer,
-  txHash,
-  errorReason,
-  receipt,
-}: PaymentOutcome): Record<string, string> {
+export function outcomeHeaders(outcome: PaymentOutcome): Record<string, string> {
+  const { payer, txHash, errorReason, receipt } = outcome
   const response = (network: string, extensions?: object) =>
     encodeHeader({
       success: errorReason === null,

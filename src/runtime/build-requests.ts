@@ -8,17 +8,13 @@ const requestedKey = 'build_requested'
 const debounceMs = 250
 
 /** A request may be lost in a crash, since the builder also builds after the jobs that it runs every minute. */
-export function createBuildRequests({
-  database,
-  clock,
-  random,
-  log,
-}: {
+export function createBuildRequests(deps: {
   readonly database: Pick<OpenDatabase, 'write'>
   readonly clock: Pick<Clock, 'sleep'>
   readonly random: Pick<Random, 'bytes'>
   readonly log: Log
 }): () => void {
+  const { database, clock, random, log } = deps
   let isRequested = false
   async function send(): Promise<void> {
     await clock.sleep(debounceMs)

@@ -72,10 +72,7 @@ function skewProblem(skewMs: number | null): string | null {
   return `the clock of this service is ${seconds} s ${side} the clock of the database, and timestamps of signatures are checked by the clock of this service`
 }
 
-async function jobStates({
-  database,
-  jobs,
-}: HealthDeps): Promise<Record<string, z.infer<typeof jobRun>>> {
+async function jobStates({ database, jobs }: HealthDeps) {
   const runs = await lastRuns(database.reader)
   return Object.fromEntries(jobs.map((job) => [job, stateOf(runs.get(job))]))
 }

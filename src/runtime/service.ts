@@ -113,16 +113,13 @@ export function startCheckThreads(entry: URL, { log }: Runtime): CheckThreads {
 export function startOwnBuilder(
   config: Config,
   runtime: Runtime,
-  {
-    entry,
-    database,
-    onPublished,
-  }: {
+  deps: {
     readonly entry: URL
     readonly database: OpenDatabase
     readonly onPublished: () => void
   },
 ): { readonly process: BuilderProcess | null; readonly requestBuild: () => void } {
+  const { entry, database, onPublished } = deps
   const child = config.BUILDER === 'off' ? null : startBuilder({ entry, ...runtime, onPublished })
   // The child may be in standby while a builder of another replica works.
   const isElsewhere = child === null || database.engine === 'postgres'

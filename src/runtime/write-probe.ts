@@ -22,15 +22,12 @@ export interface WriteProbe {
   readonly clockSkewMs: () => number | null
 }
 
-export function createWriteProbe({
-  database,
-  clock,
-  replica = replicaOf(database),
-}: {
+export function createWriteProbe(deps: {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly replica?: string | null
 }): WriteProbe {
+  const { database, clock, replica = replicaOf(database) } = deps
   const key = replica === null ? probeKey : `${probeKey} ${replica}`
   let skewMs: number | null = null
   let last = { atMs: Number.NEGATIVE_INFINITY, isGood: false }

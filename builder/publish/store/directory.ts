@@ -83,12 +83,8 @@ async function listFiles(publicDir: string, dir: string): Promise<ReadonlyMap<st
  * Files are renamed after all of them are flushed, so that a name never refers to a partial file. Drafts are in a directory
  * of the lease, which the next leader removes, so that a paused builder cannot rename any.
  */
-function createBatch({
-  publicDir,
-  fence,
-  check,
-  beforeStep: step,
-}: DirectoryDeps): SetStore['batch'] {
+function createBatch(deps: DirectoryDeps): SetStore['batch'] {
+  const { publicDir, fence, check, beforeStep: step } = deps
   const drafts = join(publicDir, DRAFTS_DIR)
   const own = join(drafts, String(fence))
   let begun: Promise<void> | null = null

@@ -42,12 +42,8 @@ interface Link {
  * Two directories alternate, so that a running request still finds its file. They are in a directory of the lease, which
  * the next leader renames, so that a paused builder cannot switch `current` back.
  */
-export function createViews({
-  publicDir,
-  fence,
-  check,
-  beforeStep: step,
-}: ViewsDeps): SetStore['show'] {
+export function createViews(deps: ViewsDeps): SetStore['show'] {
+  const { publicDir, fence, check, beforeStep: step } = deps
   const own = `${VIEWS_DIR}/${fence}`
   const views: readonly [View, View] = [
     { path: `${own}/a`, links: null },

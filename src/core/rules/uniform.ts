@@ -24,10 +24,8 @@ const scheduleShare = 0.6
 const regularShare = 0.5
 
 /** Null unless most payers pay about the same sums at the same intervals, or equally often. */
-export function findUniformPayers({
-  payerHours,
-  lookedUp,
-}: Pick<PaymentFacts, 'payerHours' | 'lookedUp'>) {
+export function findUniformPayers(facts: Pick<PaymentFacts, 'payerHours' | 'lookedUp'>) {
+  const { payerHours, lookedUp } = facts
   const examined = payerHours.filter(({ payer }) => lookedUp?.payers.has(payer) ?? true)
   const all = [...groupBy(examined, ({ payer }) => payer)].map(habitOf)
   const alike = atEqualIntervals(all) ?? equallyOften(all, examined)
