@@ -112,10 +112,8 @@ async function* readFacts(
   for (let at = 0; at < due.length;) {
     const part = due.slice(at, at + roundSize(reading.rpc, receiptsPerRound))
     at += part.length
-    await fetchHeaders(
-      reading,
-      part.flatMap(({ seenIn }) => seenIn.map(({ number }) => number)),
-    )
+    const numbers = part.flatMap(({ seenIn }) => seenIn.map(({ number }) => number))
+    await fetchHeaders(reading, numbers)
     const facts = new Map<string, TransactionFacts>()
     for (const one of part) {
       const fact = one.seenIn.length === 0 ? null : unchangedFact(reading, one)
@@ -130,10 +128,8 @@ async function* readFacts(
     const part = unseen.slice(at, at + roundSize(reading.rpc, unseen.length))
     at += part.length
     const ordered = part.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
-    const rounds = fetchReceipts(
-      reading,
-      ordered.map(({ txHash }) => txHash),
-    )
+    const hashes = ordered.map(({ txHash }) => txHash)
+    const rounds = fetchReceipts(reading, hashes)
     for await (const found of rounds) yield await composeFacts(reading, found, bySeen)
   }
 }

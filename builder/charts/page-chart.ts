@@ -84,10 +84,8 @@ export function sparkline(
 ) {
   const [w, h] = [96, 24]
   const shown = runs.map((run) => runFrom(run, from)).filter((run) => run.length > 0)
-  const { part } = zeroScale(
-    shown.flat().map(({ value }) => value),
-    'tight',
-  )
+  const values = shown.flat().map(({ value }) => value)
+  const { part } = zeroScale(values, 'tight')
   const x = (day: number) => px(3 + ((day - from) / (to - from)) * (w - 6))
   const y = (value: number) => px(h - 3 - part(value) * (h - 6))
   const drawn = shown.map((run) => {

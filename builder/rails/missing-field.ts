@@ -28,13 +28,10 @@ function missingIn(
     shape instanceof z.ZodCatch
   )
     return missingIn(shape.unwrap(), values, path, isList)
-  if (shape instanceof z.ZodArray)
-    return missingIn(
-      shape.element,
-      values.flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [])),
-      path,
-      true,
-    )
+  if (shape instanceof z.ZodArray) {
+    const items = values.flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : []))
+    return missingIn(shape.element, items, path, true)
+  }
   if (!(shape instanceof z.ZodObject)) return null
   const objects = values.flatMap((value) =>
     typeof value === 'object' && value !== null ? [value] : [],

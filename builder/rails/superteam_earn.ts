@@ -186,10 +186,8 @@ function shareOfTopWinner(kept: readonly Priced[]): Figure {
 }
 
 function notesOf(kept: readonly Priced[]): (string | false)[] {
-  const unpriced = groupBy(
-    kept.filter(({ micro }) => micro === null),
-    ({ listing }) => listing.token,
-  )
+  const unknown = kept.filter(({ micro }) => micro === null)
+  const unpriced = groupBy(unknown, ({ listing }) => listing.token)
   const isUnnamed = kept.some(({ listing }) => listing.winners === null)
   return [
     'The time of a payout is the announcement of the winners; the transfer follows later and is not in the answers.',

@@ -205,11 +205,8 @@ async function chunkPayouts(
       event.eventName === 'JobFunded' ? [{ block, args: event.args }] : [],
     ),
   )
-  const entries = await mapConcurrent(
-    logs,
-    concurrentCalls,
-    async (log) => await streamEntry(log, reader, at, clients),
-  )
+  const read = async (log: AcpLog) => await streamEntry(log, reader, at, clients)
+  const entries = await mapConcurrent(logs, concurrentCalls, read)
   const payouts: Partial<Record<Stream, Payout[]>> = {}
   for (const entry of entries) if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
   return { payouts, remember }

@@ -140,11 +140,8 @@ async function settledPayouts(
   if (payers.size === 0) return payouts
   const usdc = chains[reader.name].usdc.address
   const filters = [...walletFilters(usdc, authorizationTopic, [...payers], 'first'), permit2Filter]
-  const answer = await readChunk(
-    { reader, abi: settlementEvents, filters },
-    chunk.fromBlock,
-    chunk.toBlock,
-  )
+  const read = { reader, abi: settlementEvents, filters }
+  const answer = await readChunk(read, chunk.fromBlock, chunk.toBlock)
   const unused = new Map<string, number>()
   for (const { event, txHash, logIndex } of answer.logs) {
     if (event.eventName === 'Transfer') continue

@@ -21,10 +21,8 @@ import { tally } from './tally.ts'
 export const homePage = pageSource([...statsParts, 'history'], (world) => {
   const rails = listedRails(world)
   const stats = statsOf(world)
-  const title = payingText(
-    stats,
-    rails.map(({ view }) => view),
-  )
+  const views = rails.map(({ view }) => view)
+  const title = payingText(stats, views)
   return {
     path: '/',
     title,

@@ -42,10 +42,8 @@ export function createSite(): (
     const images = new Set(shareImages.map(({ path }) => path))
     found = sameItems(found, [...pagesOf(world), ...referencePagesOf(world, answers)])
     const pages = withSearch(found)
-    published = sameItems(
-      published,
-      pages.map((page) => documentsOf(world.site)(page, images)),
-    )
+    const rendered = pages.map((page) => documentsOf(world.site)(page, images))
+    published = sameItems(published, rendered)
     return [
       ...published.flatMap(({ documents }) => documents),
       ...shareImages,

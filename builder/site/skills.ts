@@ -127,19 +127,12 @@ function soldTable(sold: readonly ListedRail[], world: Pick<World, 'nowMs'>) {
       column(
         'Expected',
         ({ view, offer }) => {
-          if (offer === undefined) {
-            return cell(
-              view.judged ? 'none: does not pay now' : inline`${unknown}: not judged`,
-              null,
-            )
-          }
+          const none = view.judged ? 'none: does not pay now' : inline`${unknown}: not judged`
+          if (offer === undefined) return cell(none, null)
           const { expected_usd_per_day: income } = offer
           if (income === null) return cell(unknown, null)
-          const text = shortAmount(income)
-          return cell(
-            inline`${isAudited(view) ? pencil(text) : text} ${small('USDC a day')}`,
-            income,
-          )
+          const text = isAudited(view) ? pencil(shortAmount(income)) : shortAmount(income)
+          return cell(inline`${text} ${small('USDC a day')}`, income)
         },
         { kind: 'volume' },
       ),

@@ -167,12 +167,8 @@ function disputeRows(dispute: JsonObject): readonly ServedRow[] {
     const hasWords = /"(?:text|figure|evidence_url)":/.test(canonicalize(shown))
     const hash = isWithheld && !hasWords ? step['sha256'] : undefined
     const more = { timeMs: msOf(step['at']), isWithheld: hash !== undefined }
-    return rowOf(
-      'dispute',
-      textOf(step['step_id']),
-      hash === undefined ? shown : textOf(hash),
-      more,
-    )
+    const row = hash === undefined ? shown : textOf(hash)
+    return rowOf('dispute', textOf(step['step_id']), row, more)
   })
 }
 

@@ -85,10 +85,8 @@ async function fetchManifest(
   const spec = await manifestAt(transport, `${at}/spec.json`)
   const instance = await manifestAt(transport, `${at}/instance.json`)
   const { chainId, address: contractAddress } = pactEscrow
-  return checkManifests(
-    { spec, instance },
-    { pactId: Number(record.pact_id), chainId, contractAddress },
-  )
+  const identity = { pactId: Number(record.pact_id), chainId, contractAddress }
+  return checkManifests({ spec, instance }, identity)
 }
 
 async function manifestAt(transport: TransportDeps, url: string): Promise<ReadManifest> {

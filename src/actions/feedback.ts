@@ -21,12 +21,8 @@ export async function submitFeedback(
 ): Promise<OutcomeOf<'submitFeedback'>> {
   const { body, request, fingerprint } = write
   const { nowMs } = request
-  const client = fingerprintHashes(
-    deps,
-    'feedback',
-    [fingerprint.network, fingerprint.userAgent],
-    nowMs,
-  )
+  const { network, userAgent } = fingerprint
+  const client = fingerprintHashes(deps, 'feedback', [network, userAgent], nowMs)
   const normalized = body.message.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ')
   const textHash = sha256Hex(normalized)
   return await commitOnce<AnswerOf<'submitFeedback'>>(

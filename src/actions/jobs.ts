@@ -40,12 +40,8 @@ export async function postJob(
   const terms = { rows: keptRows.job + body.skills.length, locks: [] }
   return await commitPartnerWrite(deps, { ...write, ...terms }, async (tx) => {
     // Decided inside the transaction, so that an exact repeat is answered even after the deadline.
-    const decision = decide(
-      { status: 'none', deadlineMs, deliveredMs: null },
-      'post',
-      'poster',
-      nowMs,
-    )
+    const none = { status: 'none', deadlineMs, deliveredMs: null } as const
+    const decision = decide(none, 'post', 'poster', nowMs)
     if (!decision.ok) throw invalidField('deadline', decision.reason)
     await enforceOpenJobLimit(tx, proof.wallet.id, nowMs)
     await insertJob(tx, {

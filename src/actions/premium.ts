@@ -32,8 +32,6 @@ export function unpaid(
   const { code, details } = why
   if (mode !== 'off') return paymentRequired(code, offer, details)
   const off = 'Payments are off; partners can read what their tier includes'
-  return paymentOff(
-    code === 'payment_required' ? 'payment_off' : code,
-    details === undefined ? off : `${details}. ${off}`,
-  )
+  const text = details === undefined ? off : `${details}. ${off}`
+  return paymentOff(code === 'payment_required' ? 'payment_off' : code, text)
 }

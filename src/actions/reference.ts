@@ -57,16 +57,9 @@ export async function loadReference(dataDir: string): Promise<Reference> {
     readJson(join(dataDir, 'oaths.json'), oathsFile),
     readJson(join(dataDir, 'platforms.json'), platformsFile),
   ])
-  requireAll(
-    join(dataDir, 'tiers.json'),
-    tier.shape.tier.options,
-    tiers.map((entry) => entry.tier),
-  )
-  requireAll(
-    join(dataDir, 'oaths.json'),
-    oath.shape.kind.options,
-    oaths.map(({ kind }) => kind),
-  )
+  const [tierNames, oathKinds] = [tiers.map((one) => one.tier), oaths.map(({ kind }) => kind)]
+  requireAll(join(dataDir, 'tiers.json'), tier.shape.tier.options, tierNames)
+  requireAll(join(dataDir, 'oaths.json'), oath.shape.kind.options, oathKinds)
   return {
     rails: new Map(rails.map((entry) => [entry.rail, entry])),
     skills: new Set(skills.map(({ slug }) => slug)),

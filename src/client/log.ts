@@ -310,11 +310,8 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
       }
       const broken = `and broken: the receipt is not in the log, which was promised by ${by}`
       const isKept = isProven || nowMs <= Date.parse(by)
-      return check(
-        'promise',
-        isKept,
-        `signed by ${key.name}${isKept ? `: in the log by ${by}` : `, ${broken}`}`,
-      )
+      const outcome = isKept ? `: in the log by ${by}` : `, ${broken}`
+      return check('promise', isKept, `signed by ${key.name}${outcome}`)
     },
     check: async () =>
       await inTurn(async () => {

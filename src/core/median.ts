@@ -1,9 +1,7 @@
 /** NaN for an empty list. */
 export function median(values: readonly number[]): number {
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  )
+  const sorted = values.toSorted((a, b) => a - b)
+  return quantile(sorted, 0.5)
 }
 
 /** Interpolates between the two nearest of the sorted values; NaN for an empty list. */

@@ -57,12 +57,8 @@ export async function followDispute(
   const { event, at: updatedAt } = step
   const stepId = `${id}/${event}`
   if ((await findRecord(tx, 'dispute_steps', { id: stepId })) !== null) return false
-  const isNext = await updateRecord(
-    tx,
-    'disputes',
-    { id, state: following[event] },
-    event === 'withheld' ? { updatedAt } : { state: event, updatedAt },
-  )
+  const changes = event === 'withheld' ? { updatedAt } : { state: event, updatedAt }
+  const isNext = await updateRecord(tx, 'disputes', { id, state: following[event] }, changes)
   if (isNext) await addStep(tx, { step_id: stepId, dispute_id: id, ...step })
   return isNext
 }

@@ -26,10 +26,8 @@ export async function pactsOnChain(db: Db): Promise<ReadonlyMap<number, PactOnCh
     .orderBy('block')
     .orderBy('log_index')
     .execute()
-  const events = groupBy(
-    rows.map(({ event }) => event),
-    ({ pactId }) => pactId,
-  )
+  const all = rows.map(({ event }) => event)
+  const events = groupBy(all, ({ pactId }) => pactId)
   const pacts = await selectRecords(db, 'escrow_pacts').execute()
   const states = new Map(pacts.map(({ pactId, state }) => [pactId, state]))
   return new Map([...events].map(([id, events]) => [id, { events, state: states.get(id) ?? null }]))

@@ -130,13 +130,10 @@ export async function settlePayment(
   { txHash, blockNumber, blockHash }: SettledIn,
   now: string,
 ): Promise<boolean> {
+  const unsettled = { id, state: ['reserved', 'submitted', 'failed'] } as const
   const block = { txHash, blockNumber, blockHash, finality: 'latest' } as const
-  return await updateRecord(
-    db,
-    'payments',
-    { id, state: ['reserved', 'submitted', 'failed'] },
-    { ...block, state: 'settled', reason: null, settledAt: now },
-  )
+  const settled = { ...block, state: 'settled', reason: null, settledAt: now } as const
+  return await updateRecord(db, 'payments', unsettled, settled)
 }
 
 /** Returns true once per payment. */

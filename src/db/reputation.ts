@@ -139,21 +139,15 @@ export async function appendEntries(
   let standing = await standingOf(db, wallet.id)
   const last = entries.at(-1)
   if (last === undefined) return standing
-  await queueEntries(
-    db,
-    entries.map((entry) => loggedEntry(wallet, entry)),
-  )
+  const logged = entries.map((entry) => loggedEntry(wallet, entry))
+  await queueEntries(db, logged)
   for (const entry of entries) {
     await insertRecord(db, 'reputation_ledger', { wallet: wallet.id, ...entry })
     standing = applyEntry(standing, entry)
   }
   await addSums(db, wallet.id, sumChanges(before, last))
-  await insertRows(
-    db,
-    'reputation',
-    [{ wallet: wallet.id, display: wallet.display, ...standing }],
-    replaceStanding,
-  )
+  const row = { wallet: wallet.id, display: wallet.display, ...standing }
+  await insertRows(db, 'reputation', [row], replaceStanding)
   return standing
 }
 

@@ -90,11 +90,8 @@ export async function findWorker(db: Db, walletId: string): Promise<Worker | nul
 
 /** Marks names that resemble earlier ones. */
 async function withMarks(db: Db, rows: readonly Row[]): Promise<ListedWorker[]> {
-  const marked = await lookAlikes(
-    db,
-    'worker',
-    rows.map(({ wallet }) => wallet),
-  )
+  const wallets = rows.map(({ wallet }) => wallet)
+  const marked = await lookAlikes(db, 'worker', wallets)
   return rows.map((row) => {
     const worker = toWorker(row)
     return {

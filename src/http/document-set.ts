@@ -69,10 +69,8 @@ export async function readDocumentSet(
   if (problem !== undefined && damaged.size > manifest.documents.length * MAX_DAMAGED_SHARE) {
     throw new BrokenSetError(problem)
   }
-  documents.set(
-    MANIFEST_PATH,
-    await manifestDocument(read, manifestBytes, manifest, documents.get(keysPath)),
-  )
+  const keys = documents.get(keysPath)
+  documents.set(MANIFEST_PATH, await manifestDocument(read, manifestBytes, manifest, keys))
   return { documents, manifest, damaged }
 }
 

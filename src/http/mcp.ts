@@ -111,10 +111,8 @@ async function handlerFor(options: Options, list: ReadList): Promise<McpHttpHand
   const onerror = ({ message }: Error) => log.debug('mcp request refused', { reason: message })
   const make = () => {
     const about = { name: 'agent-income-ledger', title: 'Agent Income Ledger', version }
-    const server = new sdk.McpServer(
-      { ...about, websiteUrl: site.url },
-      { instructions: site.isDemo ? `${demoSentence} ${instructions}` : instructions },
-    )
+    const told = { instructions: site.isDemo ? `${demoSentence} ${instructions}` : instructions }
+    const server = new sdk.McpServer({ ...about, websiteUrl: site.url }, told)
     for (const { name, config, call } of tools) {
       server.registerTool(
         name,

@@ -90,10 +90,8 @@ export function olderLink(
   query: Readonly<Record<string, string>> = {},
 ): HtmlAndMarkdown | null {
   if (next === null) return null
-  const older = link(
-    `${listPath(kind)}?${queryString({ ...query, cursor: next })}`,
-    `Show older ${kind}`,
-  )
+  const path = `${listPath(kind)}?${queryString({ ...query, cursor: next })}`
+  const older = link(path, `Show older ${kind}`)
   const json = `/api/v1/${kind}?${queryString({ ...query, limit: '100', cursor: next })}`
   return {
     html: html`<p data-more="${kind}">${older.html}</p>`,

@@ -68,10 +68,8 @@ export function createReferencePages() {
     )
     let last: Answers = []
     return (world: World, documents: readonly PublicDocument[]) => {
-      last = sameItems(
-        last,
-        group.routes.map((route) => findAnswer(route, documents)),
-      )
+      const answers = group.routes.map((route) => findAnswer(route, documents))
+      last = sameItems(last, answers)
       return pageOf(last)(world)
     }
   })

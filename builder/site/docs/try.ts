@@ -17,10 +17,8 @@ export function tryForm(world: Pick<World, 'site'>): HtmlAndMarkdown {
   const sections = referenceGroups
     .flatMap(({ routes }) => routes)
     .map((route) => {
-      const operation = member(
-        member(member(spec, 'paths'), route.path),
-        route.method.toLowerCase(),
-      )
+      const methods = member(member(spec, 'paths'), route.path)
+      const operation = member(methods, route.method.toLowerCase())
       const name = endpointName(route)
       const about = inline`${referenceLink(route, route.summary)}. ${noteOf(route)}`
       const curl = curlLine(route, world.site.url)

@@ -20,12 +20,8 @@ export async function checkPages(db: Kysely<Database>): Promise<Check> {
 export async function checkReferences(db: Kysely<Database>): Promise<Check> {
   const { rows } = await sql<{ table: string }>`pragma foreign_key_check`.execute(db)
   const tables = [...new Set(rows.map((row) => row.table))].join(', ')
-  return check(
-    'references between rows',
-    tables === '',
-    'no broken reference',
-    `broken in ${tables}`,
-  )
+  const isGood = tables === ''
+  return check('references between rows', isGood, 'no broken reference', `broken in ${tables}`)
 }
 
 export async function examine(db: Kysely<Database>): Promise<readonly Check[]> {

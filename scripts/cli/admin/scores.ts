@@ -1,3 +1,4 @@
+import type { OpenDatabase } from '../../../src/db/open.ts'
 import { recomputeScores } from '../../../src/db/score-check.ts'
 import { exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'
@@ -5,11 +6,8 @@ import { withDatabase } from './settings.ts'
 
 export async function checkScores(session: Session): Promise<number> {
   // Reads in one transaction, since writes continue.
-  const found = await withDatabase(
-    session,
-    ({ db }) => db.transaction().execute((tx) => recomputeScores(tx)),
-    true,
-  )
+  const read = ({ db }: OpenDatabase) => db.transaction().execute((tx) => recomputeScores(tx))
+  const found = await withDatabase(session, read, true)
   const { wallets, entries, differences } = found
   const good = differences.length === 0
   const text = good

@@ -41,12 +41,8 @@ export async function compareHours(
     lines += found?.length ?? 0
   }
   const [problem] = hours.problems()
-  report.check(
-    'lines',
-    problem === undefined,
-    `${lines} lines of ${readings.length} readings have the right amounts`,
-    `${problem?.line}: ${problem?.problem}`,
-  )
+  const right = `${lines} lines of ${readings.length} readings have the right amounts`
+  report.check('lines', problem === undefined, right, `${problem?.line}: ${problem?.problem}`)
   await compareLists(bundles, readings, evidence, report)
   const [newest, older] = hours.covered()
   if (newest !== undefined)

@@ -60,11 +60,8 @@ export async function recomputePoll(session: Session, input: Input): Promise<num
     const missing = `the log has no poll with the evidence ${digest}`
     report.findings.push(...(await entryInLog(session, input, proof, expected, missing)))
   }
-  return printChecks(
-    session,
-    { rail, polled_at: poll.polled_at, evidence: digest },
-    report.findings,
-  )
+  const subject = { rail, polled_at: poll.polled_at, evidence: digest }
+  return printChecks(session, subject, report.findings)
 }
 
 function digestIn(poll: PublishedPoll | undefined): string | null {
@@ -77,11 +74,8 @@ function comparePoll(
   report: Report,
 ): void {
   const { start30dMs, endMs } = windowEndingAt(Date.parse(poll.polled_at))
-  report.compare(
-    'poll',
-    [rail, at, outcome, window.from, window.to],
-    [poll.rail, poll.polled_at, poll.outcome, isoTime(start30dMs), isoTime(endMs)],
-  )
+  const expected = [poll.rail, poll.polled_at, poll.outcome, isoTime(start30dMs), isoTime(endMs)]
+  report.compare('poll', [rail, at, outcome, window.from, window.to], expected)
 }
 
 /** Each bundle names that of the poll before in the history, which is shorter than the evidence. */

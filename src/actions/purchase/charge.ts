@@ -172,10 +172,8 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
 async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<SettlementStatus> {
   try {
     if (submitted.txHash === null) return await findSettlement(payments, submitted)
-    const fate = await payments.chain.transactionOutcome(
-      submitted.txHash,
-      expectedTransfer(submitted),
-    )
+    const expected = expectedTransfer(submitted)
+    const fate = await payments.chain.transactionOutcome(submitted.txHash, expected)
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
     // A successful transaction always contains the transfer, so the node is wrong.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }

@@ -17,10 +17,8 @@ type DayFlow = WalletFlow & { readonly day: number }
 /** The facts with the customers of contracts in the place of these contracts. Other contracts with many senders are hubs. */
 export function seeThroughContracts(facts: PaymentFacts) {
   const isContract = (wallet: string) => facts.wallets.get(wallet)?.contract === true
-  const inflows = groupBy(
-    facts.transfers.filter(({ from, to }) => from !== to && isContract(to)),
-    ({ to }) => to,
-  )
+  const paidIn = facts.transfers.filter(({ from, to }) => from !== to && isContract(to))
+  const inflows = groupBy(paidIn, ({ to }) => to)
   const customersOf = (wallet: string) => {
     const sent = inflows.get(wallet) ?? []
     const isRead = facts.lookedUp?.payers.has(wallet) === true

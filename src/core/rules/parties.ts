@@ -27,10 +27,8 @@ export function findParties(
   const isMember = (wallet: string): boolean => paid.has(wallet) || earned.has(wallet)
   const mayLink = createLinkTest(facts, isMember)
   /** From hubs and unknown wallets: two funders that can be linked must not excuse each other. */
-  const fromStrangers = sumsBy(
-    transfers.filter(({ from }) => !mayLink(from)),
-    'to',
-  )
+  const foreign = transfers.filter(({ from }) => !mayLink(from))
+  const fromStrangers = sumsBy(foreign, 'to')
   const [payers, payees] = [facts.lookedUp?.payers, facts.lookedUp?.payees]
   const parent = new Map<string, string>()
   /** The name of a party is one of its wallets, or an operator. */

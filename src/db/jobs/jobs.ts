@@ -237,12 +237,8 @@ export async function hasUnfinishedJob(db: Db, wallet: string): Promise<boolean>
 }
 
 export async function lapseOpenBids(db: Db, bidder: string, now: string): Promise<void> {
-  await updateRecord(
-    db,
-    'job_bids',
-    { bidder, status: 'open' },
-    { status: 'lapsed', updatedAt: now },
-  )
+  const lapsed = { status: 'lapsed', updatedAt: now } as const
+  await updateRecord(db, 'job_bids', { bidder, status: 'open' }, lapsed)
 }
 
 export const bidRows = (jobId: string): RowList<BidRecord> => ({
