@@ -17,9 +17,6 @@ import { columnsExcept, columnsOf, toRow } from '../rows.ts'
 import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 
-export type Verification = RecordOf<'receipts'>['verification']
-export type OnchainState = RecordOf<'receipts'>['onchain']
-
 export interface ReceiptRecord extends Omit<RecordOf<'receipts'>, 'content' | 'onchainCheckedAt'> {
   /** Absent before the first check. */
   readonly check?: FoundOnchain
