@@ -15,7 +15,7 @@ export interface Income {
   readonly total: number
   /** Number of rejected or reversed receipts, which are in no sum. */
   readonly contradicted: number
-  /** Sums by payer, if the receipt names one. */
+  /** Sums by payer, without those that only the worker or the seller names. */
   readonly customers: ReadonlyMap<string, number>
 }
 
@@ -36,7 +36,8 @@ export function incomeOf(receipts: readonly Receipt[]): Income {
       contradicted += 1
       continue
     }
-    if (from !== undefined) customers.set(from, (customers.get(from) ?? 0) + sum)
+    const isNamed = evidence === 'on chain' || evidence === 'attested' || evidence === 'agreed'
+    if (from !== undefined && isNamed) customers.set(from, (customers.get(from) ?? 0) + sum)
     if (evidence === 'on chain') sums.onChain += sum
     else if (evidence === 'attested') sums.attested += sum
     else sums.claimed += sum

@@ -215,7 +215,11 @@ function paymentSlip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAn
   const { from_wallet: from, to_wallet: to, amount_usdc: sum, summary, chain } = receipt
   const [payer, worker] = evidence === 'on chain' ? ['Paid by', 'Paid to'] : ['From', 'To']
   return slip('The payment', [
-    { title: payer, value: from === undefined ? 'not stated' : walletText(from, names) },
+    {
+      title: payer,
+      value: from === undefined ? 'not stated' : walletText(from, names),
+      note: from !== undefined && evidence === 'claimed' ? 'named by the worker alone' : null,
+    },
     {
       title: 'Amount',
       value: amountInk(receipt, knownAmount(receipt) === null ? 'unknown' : amountText(sum)),

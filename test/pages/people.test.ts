@@ -122,23 +122,30 @@ test('sums of a worker leave out what the chain contradicts', () => {
     amount_usdc: 10,
     ...changes,
   })
+  const claimed = {
+    kind: 'signed',
+    verification: 'unverified',
+    onchain_verified: false,
+    from_wallet: `0x${'c1'.repeat(20)}`,
+  } as const
   const receipts = [
     receipt(1, {}),
     receipt(2, { ...platform, onchain_verified: false, amount_usdc: 30 }),
     receipt(3, { verification: 'rejected', onchain_verified: false, amount_usdc: 1000 }),
+    receipt(4, { ...claimed, amount_usdc: 60 }),
   ]
   const noStatements = { statements: { closed: [], open: [] } }
   const options = {
     worker: undefined,
     standing: undefined,
     receipts,
-    total: '3',
+    total: '4',
     names,
     ...noStatements,
   }
   const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
   expect(md).toContain(
-    '2 receipts over 40 USDC from 1 customer. 25 % of it is proven on chain. 1 more was reversed or rejected.',
+    '3 receipts over 100 USDC from 1 customer. 10 % of it is proven on chain. 1 more was reversed or rejected.',
   )
 })
 
