@@ -14,7 +14,7 @@ export const opportunityDocuments = snapshotFamily(
   function* (world) {
     const opportunities = opportunitiesOf(world)
     const { length: count } = opportunities
-    const facts = opportunities.map(({ polled_at: _, ...kept }) => kept)
+    const facts = opportunities.map(({ polled_at: _at, figures_as_of: _age, ...kept }) => kept)
     const head = { count, unknown_figures: isAnyRailKnown(world) ? [] : ['count' as const] }
     const options = { stamped: true, archive: { ...head, opportunities: facts } }
     yield jsonDocument('listOpportunities', { ...head, opportunities }, options)
@@ -57,6 +57,8 @@ function opportunityOf(
     caveats: caveatsOf(record, rail.stale, world),
     listed_at: isoTime(record.state.statusSinceMs),
     polled_at: rail.polled_at,
+    figures_as_of: rail.figures_as_of,
+    stale: rail.stale,
   }
 }
 

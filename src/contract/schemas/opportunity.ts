@@ -22,6 +22,8 @@ export const opportunity = model('Opportunity', {
   caveats: list(text(500), 32),
   listed_at: time,
   polled_at: time,
+  figures_as_of: time.describe('Time of the figures: the last successful poll or the audit.'),
+  stale: z.boolean(),
 })
 export type Opportunity = z.infer<typeof opportunity>
 
