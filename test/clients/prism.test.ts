@@ -13,16 +13,13 @@ import { bodyExample } from '../../src/contract/openapi/examples.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { maxAgeOf, routes } from '../../src/contract/routes.ts'
 import { leaderboard } from '../../src/contract/schemas/worker.ts'
-import { makeStatement } from '../../src/core/statement.ts'
-import { isoTime } from '../../src/core/time.ts'
-import { parseWallet } from '../../src/core/wallet.ts'
-import { putStatement } from '../../src/db/income.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { callEveryOperation, jsonRoutes } from '../support/every-operation.ts'
 import { makePartner } from '../support/partners.ts'
 import { freePort } from '../support/server-process.ts'
 import { healthOf } from '../support/service-health.ts'
 import { documentsOf } from '../support/site.ts'
+import { storeStatement } from '../support/statements.ts'
 import { useService } from '../support/use-service.ts'
 import type { UsedService } from '../support/use-service.ts'
 import { evmWallet, testService } from '../support/wallets.ts'
@@ -75,12 +72,7 @@ function differences(status: number, headers: Headers): readonly string[] {
 async function stateIncome(): Promise<void> {
   const answer = await fetch(`${service.url}/api/v1/leaderboard`)
   const [earner] = leaderboard.parse(await answer.json()).leaderboard
-  const wallet = earner?.wallet ?? ''
-  const facts = { wallet, month: '2026-10', closed_at: isoTime(worldNowMs), previous: null }
-  const body = makeStatement({ ...facts, receipts: [] }, [], [])
-  await service.actions.database.write((tx) =>
-    putStatement(tx, parseWallet(wallet).id, { body, isWhole: true }),
-  )
+  await storeStatement(service, earner?.wallet ?? '')
 }
 
 test('Prism finds no difference in a call of every operation that answers JSON', async () => {

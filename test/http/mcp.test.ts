@@ -6,8 +6,10 @@ import { z } from 'zod'
 
 import { mcpPrompts, mcpToolFacts } from '../../src/contract/mcp.ts'
 import { demoSentence } from '../../src/core/demo-mark.ts'
+import { isoTime } from '../../src/core/time.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { documentsOf } from '../support/site.ts'
+import { storeStatement } from '../support/statements.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
@@ -27,6 +29,10 @@ beforeAll(async () => {
   const body = await submission(alice, receipt, service.clock.now())
   const made = await service.postJson('/api/v1/receipts', body)
   receiptId = String(made.body['receipt_id'])
+  const stated = { receipt_id: receiptId, occurred_at: isoTime(worldNowMs), rail: 'x402' }
+  await storeStatement(service, alice.address, [
+    { ...stated, verdict: 'attested', amount_usdc: 12.5 },
+  ])
 })
 
 // Every test has the whole rate limit.
@@ -59,6 +65,14 @@ const calls = () =>
     get_status_rules: [{}, { rules: expect.any(Array) as unknown }],
     get_leaderboard: [{}, { as_of: expect.any(String) as unknown }],
     list_workers: [{}, { total: 0, workers: [] }],
+    list_statements: [
+      { wallet: alice.address },
+      { count: 1, statements: [{ month: '2026-10', total_usdc: 0 }] },
+    ],
+    get_statement: [
+      { wallet: alice.address, month: '2026-10' },
+      { receipts: [{ verdict: 'attested', amount_usdc: 12.5 }], merkle: { leaves: 0 } },
+    ],
     list_receipts: [{ wallet: alice.address }, { total: 1, receipts: [{ rail: 'x402' }] }],
     get_receipt: [{ id: receiptId }, { receipt_id: receiptId, platform: 'example_board' }],
     list_platforms: [{}, { platforms: expect.any(Array) as unknown }],
@@ -126,8 +140,8 @@ describe.each([
   test('an MCP tool whose answer is text or hashed has no output schema', async () => {
     const { tools } = await (await connected(mode)).listTools()
     const names = tools.filter((tool) => tool.outputSchema === undefined).map(({ name }) => name)
-    const texts = ['get_evidence', 'get_evidence_proof', 'get_receipt_proof', 'get_article']
-    expect(names).toEqual(texts)
+    const proofs = ['get_evidence_proof', 'get_statement_proof', 'get_receipt_proof']
+    expect(names).toEqual(['get_evidence', ...proofs, 'get_article'])
   })
 
   test('an MCP tool lists the fields of entries and leaves out limits', async () => {
@@ -183,6 +197,8 @@ describe.each([
       get_article: [{ slug: 'no-such-article' }, 'not_found'],
       get_evidence: [{ sha256: 'ab'.repeat(32) }, 'not_found'],
       get_evidence_proof: [{ sha256: 'ab'.repeat(32) }, 'not_found'],
+      get_statement: [{ wallet: alice.address, month: '2026-09' }, 'not_found'],
+      get_statement_proof: [{ wallet: alice.address, month: '2026-09' }, 'not_found'],
       get_receipt_proof: [{ id: `rcp_${'ab'.repeat(32)}` }, 'unknown_receipt'],
     }
     for (const [name, [args, code]] of Object.entries(missing)) {
