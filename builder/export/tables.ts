@@ -23,12 +23,15 @@ import {
 } from '../../src/contract/schemas/rail.ts'
 import { receipt } from '../../src/contract/schemas/receipt.ts'
 import { skill } from '../../src/contract/schemas/skill.ts'
+import { statementList } from '../../src/contract/schemas/statement.ts'
 import { leaderboardEntry, worker } from '../../src/contract/schemas/worker.ts'
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import { entriesOf } from '../../src/core/entries.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
 import { disputeViews, disputeRows } from '../../src/db/disputes.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import { flagView, listClosedFlags } from '../../src/db/flags.ts'
+import { listStatements } from '../../src/db/income.ts'
 import { jobRows } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
 import type { RowList } from '../../src/db/list-queries.ts'
@@ -55,6 +58,8 @@ const audited = ofRail.extend({
 })
 const poll = ofRail.extend(railPoll.shape)
 const statusChange = ofRail.extend({ from: railStatus, to: railStatus, created_at: time })
+const { wallet, statements } = statementList.shape
+const statement = z.object({ wallet }).extend(statements.element.shape)
 const pact = recordedPact.extend(inFlightPact.shape).extend(settledPact.shape)
 
 const groupSize = 500
@@ -102,6 +107,7 @@ export async function exportTables(
       receipt.omit({ content: true }),
       newestFirst(db, receiptRows(), (rows) => rows.map((row) => receiptView(row, at.siteUrl))),
     ],
+    statements: [statement, statementRows(db, at.siteUrl)],
     workers: [worker, newestFirst(db, workerRows(), (rows) => rows.map((row) => row.worker))],
     // The reputation of other wallets is a paid read.
     leaderboard: [leaderboardEntry, [published('getLeaderboard', 'leaderboard')]],
@@ -141,10 +147,22 @@ function* polls({ history }: Pick<World, 'history'>) {
 }
 
 async function* statusChanges(db: Db) {
-  for await (const events of pages(0, (seq) => eventsSince(db, { seq }, groupSize))) {
+  const readPage = (last?: { readonly seq: number }) =>
+    eventsSince(db, { seq: last?.seq ?? 0 }, groupSize)
+  for await (const events of pages(readPage)) {
     yield events
       .filter(({ kind }) => kind === 'rail_transition')
       .map(({ rail, data, createdAt }) => ({ ...data, rail, created_at: createdAt }))
+  }
+}
+
+async function* statementRows(db: Db, siteUrl: string) {
+  const readPage = (last = { wallet: '', month: '' }) => listStatements(db, last, groupSize)
+  for await (const rows of pages(readPage)) {
+    yield rows.map((row) => {
+      const place = { wallet: parseWallet(row.wallet).display, month: row.month }
+      return { ...row, ...place, url: `${siteUrl}${pathOf('getStatement', place)}` }
+    })
   }
 }
 
@@ -153,19 +171,16 @@ async function* newestFirst<Row extends { readonly seq: number }>(
   list: RowList<Row>,
   show: (rows: readonly Row[]) => readonly object[] | Promise<readonly object[]>,
 ) {
-  const readPage = (before: number) => list.read(db, { limit: groupSize, before })
-  for await (const rows of pages(all, readPage)) yield await show(rows)
+  const readPage = (last?: Row) => list.read(db, { limit: groupSize, before: last?.seq ?? all })
+  for await (const rows of pages(readPage)) yield await show(rows)
 }
 
-async function* pages<Row extends { readonly seq: number }>(
-  start: number,
-  read: (from: number) => Promise<readonly Row[]>,
-) {
-  for (let from = start; ;) {
-    const rows = await read(from)
+/** @param read reads the rows after the last one of the page before */
+async function* pages<Row>(read: (last?: Row) => Promise<readonly Row[]>) {
+  for (let last: Row | undefined; ;) {
+    const rows = await read(last)
     yield rows
-    const last = rows.at(-1)
-    if (rows.length < groupSize || last === undefined) return
-    from = last.seq
+    last = rows.at(-1)
+    if (rows.length < groupSize) return
   }
 }

@@ -113,11 +113,19 @@ export async function statementsOf(db: Db, wallet: string) {
   return await selectRecords(db, 'statements', { wallet }).orderBy('month').execute()
 }
 
+/** All columns but the wallet and the body. */
+const facts = ['month', 'sha256', 'total_micro_usdc', 'running_micro_usdc', 'closed_at'] as const
+
+function inUsdc<Row extends { total_micro_usdc: number; running_micro_usdc: number }>(row: Row) {
+  const { total_micro_usdc: total, running_micro_usdc: running, ...rest } = row
+  return { ...rest, total_usdc: toUsdc(total), running_total_usdc: toUsdc(running) }
+}
+
 /** Oldest first, without their bodies; and the months without a statement yet. */
 export async function statementMonths(db: Db, wallet: string) {
   const closed = await db
     .selectFrom('statements')
-    .select(['month', 'sha256', 'total_micro_usdc', 'running_micro_usdc', 'closed_at'])
+    .select(facts)
     .where('wallet', '=', wallet)
     .orderBy('month')
     .execute()
@@ -127,12 +135,24 @@ export async function statementMonths(db: Db, wallet: string) {
     union select ${dueMonth} from receipts where to_wallet = ${wallet} and seq > ${noted}
     order by month
   `.execute(db)
-  return {
-    closed: closed.map(({ total_micro_usdc: total, running_micro_usdc: running, ...row }) => {
-      return { ...row, total_usdc: toUsdc(total), running_total_usdc: toUsdc(running) }
-    }),
-    open: open.rows.map(({ month }) => month),
-  }
+  return { closed: closed.map(inUsdc), open: open.rows.map(({ month }) => month) }
+}
+
+/** A page of the statements of all wallets, without their bodies. */
+export async function listStatements(
+  db: Db,
+  { wallet, month }: { readonly wallet: string; readonly month: string },
+  limit: number,
+) {
+  const rows = await db
+    .selectFrom('statements')
+    .select(['wallet', ...facts])
+    .where(sql<boolean>`(wallet, month) > (${wallet}, ${month})`)
+    .orderBy('wallet')
+    .orderBy('month')
+    .limit(limit)
+    .execute()
+  return rows.map(inUsdc)
 }
 
 export async function findStatement(db: Db, wallet: string, month: string) {

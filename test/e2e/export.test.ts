@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { CompiledQuery } from 'kysely'
+import { numberToHex } from 'viem'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import { asJson } from '../../builder/documents/document.ts'
@@ -24,6 +25,7 @@ import { putWorker } from '../../src/db/workers.ts'
 import { makePartner } from '../support/partners.ts'
 import { receiptRow, storeReceipt } from '../support/receipts.ts'
 import { documentsOf } from '../support/site.ts'
+import { storeStatement } from '../support/statements.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet } from '../support/wallets.ts'
 import { smallWorld } from '../support/world.ts'
@@ -133,6 +135,11 @@ beforeAll(async () => {
       }
     })
   }
+  await storeStatement(service, alice.display)
+  // One more than the export reads at a time.
+  for (let at = 1; at <= 500; at += 1) {
+    await storeStatement(service, numberToHex(at * 1e9, { size: 20 }))
+  }
   list = await exportAt(nowMs)
   await publishExported()
 })
@@ -184,6 +191,10 @@ test('the rows of the database are those of the API, with NULL for unknown figur
   expect(await query('select max(amount_usdc) as most from receipts')).toEqual([
     { most: largeMicroUsdc / 1e6 },
   ])
+  const { statements } = await jsonOf(`/api/v1/workers/${alice.display}/statements`)
+  const stated = await query(`select * from statements where wallet = '${alice.display}'`)
+  expect(statements).toEqual(stated.map(({ wallet: _, ...statement }) => statement))
+  expect(await query('select count(distinct wallet) as n from statements')).toEqual([{ n: 501 }])
   const { leaderboard } = await jsonOf('/api/v1/leaderboard')
   const [first] = await query('select wallet, rep_score from leaderboard')
   expect(leaderboard).toMatchObject([first])
@@ -194,7 +205,8 @@ test('each list of the API is a table and a file, also without rows', async () =
   expect(names.filter((name) => name !== undefined).sort()).toEqual(
     [
       'about articles audit_claims audit_figures columns disputes flags jobs leaderboard oaths',
-      'opportunities pacts partners platforms polls rails receipts skills status_changes tiers workers',
+      'opportunities pacts partners platforms polls rails receipts skills statements',
+      'status_changes tiers workers',
     ].flatMap((line) => line.split(' ')),
   )
   const query = await downloaded()
