@@ -29,7 +29,10 @@ const service = useService({
   publishedAtMs: worldNowMs,
   per: 'file',
   // The clients sign with the time of the machine.
-  options: () => ({ clock: handClock(Date.now()) }),
+  options: () => ({
+    clock: handClock(Date.now()),
+    actions: { site: { serviceName: 'guided-ledger' } },
+  }),
 })
 const visit = useBrowser(() => service.url)
 const folder = mkdtempSync(join(tmpdir(), 'ledger-package-'))
@@ -65,6 +68,7 @@ beforeAll(async () => {
   for (const [index, sample] of samples.entries()) {
     const source = sample
       .replaceAll('{{site_url}}', service.url)
+      .replaceAll('{{service_name}}', service.actions.site.serviceName)
       .replaceAll('{{example_rail}}', sample.includes('signReceipt') ? 'x402' : 'alpha')
       .replaceAll('{{first_skill}}', [...service.actions.reference().skills][0] ?? '')
     writeFileSync(join(folder, `src/${names[index]}.ts`), source)

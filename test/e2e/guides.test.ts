@@ -9,7 +9,8 @@ import { json, useShell } from './shell.ts'
 
 allowSlowTests('starts the bundled program')
 
-const shell = useShell()
+const serviceName = 'guided-ledger'
+const shell = useShell({ SERVICE_NAME: serviceName })
 const guide = (name: string) =>
   readFileSync(new URL(`../../data/docs/${name}.md`, import.meta.url), 'utf8')
 
@@ -22,14 +23,20 @@ function commandOf(text: string, words: string): string {
 
 type Values = Readonly<Record<string, unknown>>
 
+/** The settings that the guide for partners exports for all guides. */
+const settings = () =>
+  (/^export .*\n/m.exec(guide('becoming-a-partner'))?.[0] ?? '')
+    .replace('{{site_url}}', shell.url())
+    .replace('{{service_name}}', serviceName)
+
 /** Runs a command of a guide with `--json`. Returns its answer. */
 async function answered(command: string, values: Values) {
   const main = shell.program.scriptOf('scripts/cli/main.ts')
-  const env = Object.entries({ LEDGER_URL: shell.url(), ...values })
+  const env = Object.entries(values)
     .map(([name, value]) => `export ${name}=${JSON.stringify(value)}\n`)
     .join('')
   const program = `agent-income-ledger() { ${process.execPath} ${main} "$@" --json; }\n`
-  const { code, out, err } = await shell.bash(`${env}${program}${command}`)
+  const { code, out, err } = await shell.bash(`${settings()}${env}${program}${command}`)
   expect({ command, code, err }).toMatchObject({ code: 0 })
   return json(out)
 }

@@ -44,8 +44,8 @@ interface Shell {
   readonly stop: () => Promise<void>
 }
 
-/** A command line for the tests of the calling file. */
-export function useShell(): Shell {
+/** A command line for the tests of the calling file. @param settings further ones of the service */
+export function useShell(settings: Readonly<Record<string, string>> = {}): Shell {
   const program = installProgram()
   const folder = mkdtempSync(join(tmpdir(), 'ledger-cli-'))
   const [dataDir, publicDir] = [join(folder, 'data'), join(folder, 'public')]
@@ -87,7 +87,7 @@ export function useShell(): Shell {
     },
     bash: (text) => ended('bash', ['-c', text], folder, {}),
     start: async () => {
-      service = run(program.service, [], { ...places, PORT: '0' })
+      service = run(program.service, [], { ...places, ...settings, PORT: '0' })
       // In either order, since an existing set is served at once.
       await service.says('"message":"listening"')
       await service.says('"message":"serving"')
