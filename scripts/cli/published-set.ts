@@ -187,7 +187,9 @@ export async function verifyCurrentSet(
     const documents = manifest.documents.filter(only.selects)
     if (documents.length > 0 || [MANIFEST_FILE, MANIFEST_PATH].includes(only.name))
       return await verifySet(set, { ...opened, manifest: { ...manifest, documents } })
-    return [...opened.checks, check(only.name, false, 'is not in the manifest')]
+    const remedy =
+      'Fetch an older document again. Answers to a query and live answers are in no manifest: check their X-Signature as /docs/verifying shows.'
+    return [...opened.checks, { ...check(only.name, false, 'is not in the manifest'), remedy }]
   })
 }
 

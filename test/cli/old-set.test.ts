@@ -86,7 +86,9 @@ test('document verify refuses a signed document under another path', async () =>
     )
   expect((await document('alpha')).code).toBe(0)
   expect((await document('beta')).code).toBe(1)
-  expect((await document('unknown')).out).toContain('is not in the manifest')
+  const unknown = (await document('unknown')).out
+  expect(unknown).toContain('is not in the manifest')
+  expect(unknown).toContain('Answers to a query')
 })
 
 test('the client refuses a manifest that is older than one that it has seen', async () => {
