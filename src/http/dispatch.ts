@@ -50,9 +50,11 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
   return hono
 }
 
+const withoutEndSlash = (path: string): string => path.replace(/(?<=.)\/$/, '')
+
 /** Returns the path of the page for a URL with a trailing slash or an alias; null if there is none. */
 function pageAt(path: string, store: Pick<DocumentStore, 'get'>): string | null {
-  const place = pageAliases[path] ?? path.replace(/(?<=.)\/$/, '')
+  const place = pageAliases[path] ?? withoutEndSlash(path)
   const type = place === path ? undefined : store.get(place)?.entry.content_type
   return type?.startsWith('text/html') === true ? place : null
 }
@@ -78,7 +80,7 @@ function withSuggestion(
 ): Failure {
   const { status, remedy } = errorCodes[failure.code]
   if (status !== 404 || failure.details !== undefined) return failure
-  const near = similarPaths(store, path, match?.resource.label)
+  const near = similarPaths(store, withoutEndSlash(path), match?.resource.label)
   const details = `Similar: ${near.join(', ')}. ${remedy}`
   return near.length === 0 ? failure : { ...failure, details }
 }

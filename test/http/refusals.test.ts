@@ -107,6 +107,7 @@ test.each([
     'unknown_skill',
     'Similar: /api/v1/skills/technical-writing. GET /api/v1/skills lists all skills.',
   ],
+  ['rails/', 'not_found', 'Similar: /api/v1/rails. Check the path: /openapi.json lists all'],
   ['rail', 'not_found', 'Similar: /api/v1/rails. Check the path: /openapi.json lists all'],
   [
     'workers/0x123',
