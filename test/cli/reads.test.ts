@@ -56,6 +56,11 @@ test('each list of the ledger is printed as a table or in words, and each text a
   expect(await done('rails', 'csv')).toMatch(/^rail,display_name,/)
 })
 
+test('a poll of a rail without an adapter in this program is not recomputed, and the reason is named', async () => {
+  const { code, err } = await cli(['recompute', 'alpha'])
+  expect([code, err]).toEqual([2, expect.stringContaining('has no adapter for alpha')])
+})
+
 test('an empty list whose length is unknown is not printed as empty', async () => {
   const answer = {
     count: 0,
