@@ -26,7 +26,8 @@ const defaultUrl = 'http://localhost:8787'
 const defaultService = 'agent-income-ledger'
 
 export function createSession(deps: CliDeps, input: Input) {
-  const { environment, clock, random, fetch, write } = deps
+  const { environment, clock, random, write } = deps
+  const fetch = tellingOfLimits(deps)
   const baseUrl =
     input.text('ledger') ?? input.text('site') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
@@ -44,6 +45,7 @@ export function createSession(deps: CliDeps, input: Input) {
     write(input.flag('json') ? json(value) : (text ?? describe(value)))
   return {
     ...deps,
+    fetch,
     ledger: baseUrl,
     reader,
     signer,
@@ -79,6 +81,19 @@ export function createSession(deps: CliDeps, input: Input) {
         else if (typeof value === 'object' && value !== null) print(value, text?.(answer))
       }
     },
+  }
+}
+
+/** The client waits after a 429. Without a word, a command with many requests would seem to hang. */
+function tellingOfLimits({ fetch, warn }: Pick<CliDeps, 'fetch' | 'warn'>): Fetch {
+  let isTold = false
+  return async (...request) => {
+    const answer = await fetch(...request)
+    if (answer.status === 429 && !isTold) {
+      isTold = true
+      warn('The ledger limits requests: waiting as long as it asks.\n')
+    }
+    return answer
   }
 }
 

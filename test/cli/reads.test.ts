@@ -61,6 +61,19 @@ test('a poll of a rail without an adapter in this program is not recomputed, and
   expect([code, err]).toEqual([2, expect.stringContaining('has no adapter for alpha')])
 })
 
+test('a command that waits for the request limit of the ledger says so once', async () => {
+  let refusals = 2
+  const limited: typeof fetch = async (...request) => {
+    refusals -= 1
+    if (refusals < 0) return await fetch(...request)
+    const refusal = { error: 'Too many requests', code: 'rate_limited', docs: service.url }
+    return Response.json(refusal, { status: 429, headers: { 'Retry-After': '1' } })
+  }
+  const clock = { ...service.clock, sleep: () => Promise.resolve() }
+  const { code, err } = await cli(['stats'], { fetch: limited, clock })
+  expect([code, err]).toEqual([0, 'The ledger limits requests: waiting as long as it asks.\n'])
+})
+
 test('an empty list whose length is unknown is not printed as empty', async () => {
   const answer = {
     count: 0,
