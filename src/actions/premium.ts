@@ -1,4 +1,5 @@
 import type { ApiError } from '../contract/errors.ts'
+import { pathOf } from '../contract/routes.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import { NO_RECEIVER, paymentOff, paymentRequired } from '../payments/challenge.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
@@ -31,7 +32,7 @@ export function unpaid(
 ): ApiError {
   const { code, details } = why
   if (mode !== 'off') return paymentRequired(code, offer, details)
-  const off = 'Payments are off; partners can read what their tier includes'
+  const off = `Payments are off; partners can read what their tier includes (POST ${pathOf('signupPartner')})`
   const text = details === undefined ? off : `${details}. ${off}`
   return paymentOff(code === 'payment_required' ? 'payment_off' : code, text)
 }

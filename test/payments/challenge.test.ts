@@ -122,6 +122,7 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
     const { status, headers, body } = await get(off, path, {})
     expect(status).toBe(402)
     expect(body).toMatchObject({ code: 'payment_off', x402Version: 1, accepts: [] })
+    expect(JSON.stringify(body)).toContain('(POST /api/v1/partners/signup)')
     const named = [
       'payment-required',
       'x-accepted-payment',

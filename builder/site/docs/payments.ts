@@ -1,7 +1,7 @@
 /** The reads that are sold per request, and their terms. */
 import { paymentAsset } from '../../../src/contract/x402.ts'
 import { facts, notice } from '../../../src/pages/blocks.ts'
-import { code, inline, join } from '../../../src/pages/html-and-markdown.ts'
+import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { cell, figureColumn, fixedColumn, table } from '../../../src/pages/table.ts'
 import { soldRoutes, tiersCovering } from '../../documents/x402.ts'
@@ -14,7 +14,7 @@ export function paymentTerms({ site }: Pick<World, 'site'>): HtmlAndMarkdown {
   if (settlement === 'off' || receiver === null) {
     return notice(
       'Payments are off',
-      'This installation does not accept payments at the moment: 402 responses state the prices but offer no way to pay. Partners can read what their tier covers.',
+      inline`This installation does not accept payments at the moment: 402 responses have the code ${link('/docs/errors#payment_off', code('payment_off'))} and no terms. ${link('/docs/becoming-a-partner', 'Partners')} can read what their tier includes.`,
     )
   }
   const { network, address } = paymentAsset
