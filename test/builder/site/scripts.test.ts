@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -24,27 +24,49 @@ const clock = { ...handClock(), now: systemClock.now }
 const service = useService({ documents: [], options: () => ({ clock }) })
 const ledger = useService({ options: () => ({ clock }) })
 
-/** Saves the script in the Markdown of a guide, runs it and returns its output. */
-async function runScriptOf(path: string, world: World): Promise<string> {
+/** The script in the Markdown of a guide. */
+function scriptOf(path: string, world: World): string {
   const page = docsPages()(world).find((candidate) => candidate.path === path)
   const blocks = typeof page?.body === 'object' ? page.body : []
-  const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(stacked(blocks).md) ?? []
-  const file = join(tempFolder(), 'script.mjs')
-  writeFileSync(file, script)
-  return (await promisify(execFile)(process.execPath, [file])).stdout
+  return /```js\n([\s\S]*?)\n```/.exec(stacked(blocks).md)?.[1] ?? ''
 }
 
-test('the script of the signing guide registers a wallet and submits its receipt', async () => {
+/** Saves and runs a script, which finds the packages of this repository. Returns its output. */
+async function run(script: string, cwd: string, ...args: readonly string[]): Promise<string> {
+  writeFileSync(join(cwd, 'script.mjs'), script)
+  return (await promisify(execFile)(process.execPath, ['script.mjs', ...args], { cwd })).stdout
+}
+
+const runScriptOf = async (path: string, world: World) =>
+  await run(scriptOf(path, world), tempFolder())
+
+async function writableWorld(): Promise<World> {
   const world = fullWorld('https://ledger.test')
   const { taxonomy } = await loadAuthored('data')
-  const output = await runScriptOf('/docs/signing', {
+  return {
     ...world,
     taxonomy: { ...taxonomy, skills: [...taxonomy.skills] },
     site: { ...world.site, url: service.url },
-  })
-  expect(output).toMatch(/^201 \{\s+wallet: '[0-9a-f]{64}'/)
-  expect(output).toMatch(/\n201 \{\s+receipt_id: 'rcp_[0-9a-f]{64}'/)
-})
+  }
+}
+
+test.each([
+  ['a NEAR wallet', [], 'ed25519.pem', '[0-9a-f]{64}'],
+  ['an EVM wallet', ['evm'], 'evm.key', '0x[0-9a-fA-F]{40}'],
+] as const)(
+  'the script of the signing guide registers %s, submits its receipt and keeps its key',
+  async (_name, args, keyFile, form) => {
+    const folder = tempFolder()
+    symlinkSync(new URL('../../../node_modules', import.meta.url), join(folder, 'node_modules'))
+    const script = scriptOf('/docs/signing', await writableWorld())
+    const first = await run(script, folder, ...args)
+    const [, wallet = ''] = new RegExp(`^201 \\{\\s+wallet: '(${form})'`).exec(first) ?? []
+    expect(wallet, first).not.toBe('')
+    expect(first).toMatch(/\n201 \{\s+receipt_id: 'rcp_[0-9a-f]{64}'/)
+    expect(statSync(join(folder, keyFile)).mode & 0o777).toBe(0o600)
+    expect(await run(script, folder, ...args)).toContain(`wallet: '${wallet}'`)
+  },
+)
 
 test('the script of the guide to disputes opens one about a published document', async () => {
   const world = fullWorld('https://ledger.test')
