@@ -4,6 +4,7 @@ import { liveBlocks } from '../../../builder/site/docs/live-blocks.ts'
 import { docsPages } from '../../../builder/site/docs/page.ts'
 import { docsValues } from '../../../builder/site/docs/values.ts'
 import { errorCodes } from '../../../src/contract/errors.ts'
+import { routes } from '../../../src/contract/routes.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { siteOf, textAt } from '../../support/site.ts'
 
@@ -37,6 +38,17 @@ test('the signing page lists the message of each signed write, among them the de
   const page = textAt('/docs/signing.md', documents)
   const tags = ['register', 'claim', 'receipt', 'dispute', 'deliver', 'attestation-endpoint']
   expect(tags.filter((tag) => !page.includes(`<service>-${tag}-v1:{`))).toEqual([])
+})
+
+test('each request of the guide to the job exchange is one of the API, with a valid body', () => {
+  const text = sources.find(({ path }) => path === '/docs/hiring')?.text ?? ''
+  const shown = [...text.matchAll(/^(GET|POST) (\/api\S+?)(?:\?\S+)?(?: (\{.*\}))?$/gm)]
+  expect(shown.length).toBeGreaterThan(7)
+  for (const [line, method, path, body = '{}'] of shown) {
+    const route = routes.find((each) => each.method === method && each.path === path)
+    expect(route, line).toBeDefined()
+    expect(route?.body?.safeParse(JSON.parse(body)).error, line).toBeUndefined()
+  }
 })
 
 test('every value of the docs pages exists, and every value is used', () => {

@@ -8,12 +8,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { docsPages } from '../../../builder/site/docs/page.ts'
 import { loadAuthored } from '../../../builder/world/authored.ts'
 import type { World } from '../../../builder/world/world.ts'
+import oaths from '../../../data/oaths.json' with { type: 'json' }
 import { stacked } from '../../../src/pages/blocks.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { startSite } from '../../site/site-server.ts'
 import { fullWorld } from '../../site/worlds.ts'
-import { handClock } from '../../support/http-service.ts'
+import { handClock, jsonDocument } from '../../support/http-service.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { useService } from '../../support/use-service.ts'
 
@@ -21,7 +22,8 @@ allowSlowTests('starts a compiled script')
 
 // The scripts sign with the time of this machine.
 const clock = { ...handClock(), now: systemClock.now }
-const service = useService({ documents: [], options: () => ({ clock }) })
+const documents = [jsonDocument('/api/v1/oaths', oaths)]
+const service = useService({ documents, options: () => ({ clock }) })
 const ledger = useService({ options: () => ({ clock }) })
 
 /** The script in the Markdown of a guide. */
@@ -67,6 +69,13 @@ test.each([
     expect(await run(script, folder, ...args)).toContain(`wallet: '${wallet}'`)
   },
 )
+
+test('the script of the signing guide, continued by the guide for partners, signs one up', async () => {
+  const world = await writableWorld()
+  const script = ['/docs/signing', '/docs/becoming-a-partner'].map((path) => scriptOf(path, world))
+  const output = await run(script.join('\n'), tempFolder())
+  expect(output).toMatch(/\n201 \{[^]*handle: 'acme-agents'[^]*\n200 \{[^]*tier: 'free'/)
+})
 
 test('the script of the guide to disputes opens one about a published document', async () => {
   const world = fullWorld('https://ledger.test')
