@@ -20,24 +20,26 @@ export const statementMonth = z
   .string()
   .regex(/^20\d\d-(?:0[1-9]|1[0-2])$/, 'must be a month such as 2026-10')
 /** `linked`: confirmed, but payer and worker are one wallet, or were found to be one party. */
-const verdict = z.enum([
-  'on_chain',
-  'linked',
-  'attested',
-  'agreed',
-  'signed_by_the_seller',
-  'claimed',
-  'reversed',
-  'rejected',
-])
+const verdict = z
+  .enum([
+    'on_chain',
+    'linked',
+    'attested',
+    'agreed',
+    'signed_by_the_seller',
+    'claimed',
+    'reversed',
+    'rejected',
+  ])
+  .describe('What the ledger could check; see /docs/statements.')
 const dispute = text.optional().describe('State of the newest dispute about the receipt.')
 
 /** In the order of its encoding. */
 export const incomeLeaf = z.object({
   chain_id: count,
   token: text,
-  from: text,
-  to: text,
+  from: text.describe('The payer.'),
+  to: text.describe('The wallet that was paid.'),
   amount_micro_usdc: count.describe('Of the receipt; if it states none, of the transfer.'),
   block_time: count.describe('In Unix seconds.'),
   tx_hash: text,
@@ -54,7 +56,7 @@ export const incomeReceipt = z.object({
   unknown_figures: z.array(z.literal('amount_usdc')).optional(),
   payer: text.optional(),
   platform: text.optional(),
-  chain: text.optional(),
+  chain: text.optional().describe('The chain of the payment; absent without one.'),
   tx_hash: text.optional(),
   dispute,
   leaf: incomeLeaf.optional().describe('The transfer, if the verdict is `on_chain`.'),
@@ -79,7 +81,7 @@ export const incomeCorrection = z.object({
 export const incomeStatement = z.object({
   wallet: text,
   month: statementMonth,
-  closed_at: time,
+  closed_at: time.describe('When the statement was made.'),
   previous: z
     .object({ month: statementMonth, sha256 })
     .nullable()
@@ -87,8 +89,10 @@ export const incomeStatement = z.object({
   total_usdc: usdc,
   corrections_usdc: usdc,
   running_total_usdc: usdc,
-  by_verdict: z.array(z.object({ verdict, receipts: count, amount_usdc: usdc })),
-  receipts: z.array(incomeReceipt),
+  by_verdict: z.array(
+    z.object({ verdict, receipts: count.describe('Number of receipts.'), amount_usdc: usdc }),
+  ),
+  receipts: z.array(incomeReceipt).describe('The receipts of this statement, oldest first.'),
   corrections: z.array(incomeCorrection),
   merkle: z.object({
     profile: text,

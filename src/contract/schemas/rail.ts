@@ -24,7 +24,9 @@ import { flagKind } from './flag.ts'
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
 
 export const railCategory = z.enum(['earning', 'discovery', 'trust'])
-export const railChain = z.enum(['off-chain', ...chainNames])
+export const railChain = z
+  .enum(['off-chain', ...chainNames])
+  .describe('The chain on which payments are made; `off-chain` without one.')
 
 /** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */
 export const figureName = z.enum(figureNames)
@@ -230,7 +232,9 @@ export const statusRulesView = model('StatusRules', {
     20,
   ),
   thresholds: list(z.object({ name: text(60), value: z.number(), text: text(300) }), 50),
-  flags: list(z.object({ kind: flagKind, text: text(300) }), 50),
+  flags: list(z.object({ kind: flagKind, text: text(300) }), 50).describe(
+    'The kinds of honesty flags.',
+  ),
   docs: url,
 })
 export type StatusRules = z.infer<typeof statusRulesView>

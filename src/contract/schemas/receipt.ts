@@ -72,7 +72,7 @@ const receiptContent = z
 export const receipt = model('Receipt', {
   receipt_id: receiptId,
   rail: railSlug,
-  chain: text(40).optional(),
+  chain: text(40).optional().describe('The chain of the payment; absent without one.'),
   tx_hash: text(128).optional(),
   from_wallet: wallet.optional(),
   to_wallet: wallet,
@@ -148,7 +148,7 @@ const notes = {
 
 const facts = {
   rail: railSlug,
-  chain: railChain.optional(),
+  chain: railChain.optional().describe('The chain of the payment. Default: the chain of the rail.'),
   tx_hash: z.string().min(43).max(90).optional(),
   from_wallet: walletInput.optional(),
   to_wallet: walletInput.describe('The worker.'),

@@ -53,7 +53,7 @@ export const health = model('Health', {
       'How payments are settled: not at all, by a wallet of the service, or by a facilitator.',
     ),
   problems: list(text(300), 50),
-  jobs: z.record(z.string(), jobRun),
+  jobs: z.record(z.string(), jobRun).describe('The last run of each scheduled job.'),
 })
 
 export const signingKey = z.object({

@@ -38,7 +38,7 @@ export const taxonomy = model('SkillTaxonomy', {
   categories: z.array(skillCategory),
   count,
   note: text(500),
-  skills: list(skill, 5000),
+  skills: list(skill, 5000).describe('The skills.'),
 })
 
 export const proposalBody = bodyModel('SkillProposalBody', {
