@@ -1,4 +1,5 @@
 /** Values that Markdown pages insert with `{{name}}`. */
+import { offerKind, receiptKind } from '../../../src/auth/offer-receipt.ts'
 import { errorCodes } from '../../../src/contract/errors.ts'
 import openapiParts from '../../../src/contract/openapi/parts.json' with { type: 'json' }
 import { mcpPath } from '../../../src/contract/route.ts'
@@ -40,6 +41,8 @@ export function docsValues(
     partner_signature: openapiParts.securitySchemes.partnerSignature.description,
     mcp_url: `${site.url}${mcpPath}`,
     receipt_checks_path: receiptChecksPath,
+    offer_type: offerKind.type,
+    seller_receipt_type: receiptKind.type,
     example_rail: rails.find((rail) => rail === 'x402') ?? rails[0] ?? 'x402',
     first_skill: taxonomy.skills[0]?.slug ?? '',
     endpoint_count: String(routes.length),
