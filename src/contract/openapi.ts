@@ -9,6 +9,7 @@ import parts from './openapi/parts.json' with { type: 'json' }
 import { asJson, componentSchemas, parameterSchema, schemaOf } from './openapi/schemas.ts'
 import { apiPrefix, hasSignature, takesPayment } from './route.ts'
 import type { Answer, Parameter, Route } from './route.ts'
+import { emptyBody } from './schemas/job.ts'
 import { errorModel } from './schemas/service.ts'
 import { microUsdcOf, paymentAsset, paymentScheme } from './x402.ts'
 
@@ -119,7 +120,7 @@ function isWrite(route: Route): boolean {
 
 function requestBody(id: string, schema: z.ZodType): OpenApiObject {
   return {
-    required: true,
+    required: schema !== emptyBody,
     description: 'One JSON object, at most 64 KiB. Unknown and duplicate member names are refused.',
     content: {
       'application/json': {

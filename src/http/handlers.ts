@@ -13,6 +13,7 @@ import { hasSignature } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { routeOf } from '../contract/routes.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
+import { emptyBody } from '../contract/schemas/job.ts'
 import { signatureHeader } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { storageUnits } from '../core/limits.ts'
@@ -22,7 +23,7 @@ import type { ApiContext, Endpoint } from './context.ts'
 import type { Handlers, ReadAnswer, WriteContext } from './handler-types.ts'
 import { listWhileOpen } from './lists.ts'
 import type { PartnerAuth } from './partner-auth.ts'
-import { readJsonBody } from './read-body.ts'
+import { hasBody, readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
 import { idempotencyKeyOf } from './single-headers.ts'
 import { isSold, requireCredentialsOrPayment, sellRead } from './sold-read.ts'
@@ -117,14 +118,16 @@ function nextPage({ env, req }: ApiContext, body: object): Readonly<Record<strin
 
 async function readRequest(
   c: ApiContext,
-  { method }: Route,
+  { method, body }: Route,
   { actions, partnerAuth }: HandlerServices,
 ): Promise<WriteContext> {
   const { incoming, path, admission, address = '' } = c.env
   const takesBody = method === 'POST' || method === 'PATCH'
   const idempotencyKey = takesBody ? idempotencyKeyOf(incoming) : null
   if (method === 'DELETE') requireNoBody(incoming)
-  const { json, rawSha256, bytes } = takesBody ? await readJsonBody(incoming) : noBody
+  const { json, rawSha256, bytes } = takesBody
+    ? await readJsonBody(incoming, body === emptyBody)
+    : noBody
   const nowMs = actions.clock.now()
   const sentMethod = incoming.method ?? ''
   const target = { method: sentMethod, path, rawSha256, nowMs, idempotencyKey }
@@ -158,10 +161,8 @@ async function readRequest(
 const noBody: JsonBody = { json: {}, rawSha256: sha256Hex(''), bytes: 0 }
 
 /** @throws ApiError 400, since signatures would not cover the body */
-function requireNoBody({ headers }: IncomingMessage): void {
-  if (Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined) {
-    return
-  }
+function requireNoBody(incoming: IncomingMessage): void {
+  if (!hasBody(incoming)) return
   const closing = { headers: { Connection: 'close' } }
   throw new ApiError('malformed_request', 'A DELETE request must not have a body', closing)
 }

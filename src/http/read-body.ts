@@ -19,15 +19,24 @@ export interface JsonBody {
   readonly bytes: number
 }
 
-/** @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json` */
-export async function readJsonBody(incoming: IncomingMessage): Promise<JsonBody> {
+/** `isOptional`: no body stands for an empty object. @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json` */
+export async function readJsonBody(
+  incoming: IncomingMessage,
+  isOptional = false,
+): Promise<JsonBody> {
+  const isAbsent = isOptional && !hasBody(incoming)
   const type = onlyHeader(incoming, 'content-type')
-  if (type === null || !JSON_TYPE.test(type.trim())) {
+  if (!isAbsent && (type === null || !JSON_TYPE.test(type.trim()))) {
     throw new ApiError('unsupported_media_type', undefined, { headers: closing })
   }
   const raw = await readBytes(incoming)
   checkDigest(onlyHeader(incoming, 'content-digest'), raw)
-  return { json: parseObject(raw), rawSha256: hash('sha256', raw, 'hex'), bytes: raw.length }
+  const json = isAbsent ? {} : parseObject(raw)
+  return { json, rawSha256: hash('sha256', raw, 'hex'), bytes: raw.length }
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }
 
 /** Otherwise the unread body would be parsed as the next request. */

@@ -32,7 +32,7 @@ import { renderBody } from '../../publish/document.ts'
 import type { PublicDocument } from '../../publish/document.ts'
 import type { World } from '../../world/world.ts'
 import { plain, resolve, typeText } from './models.ts'
-import { requestSamples } from './samples.ts'
+import { needsBody, requestSamples } from './samples.ts'
 
 export const referencePath = '/docs/reference'
 
@@ -137,12 +137,13 @@ function endpoint(
     statusCodes(spec, operation),
   ])
   const { path } = document ?? route
-  const recorded = entries(member(operation, 'responses')).find(([status]) =>
+  // The first request gets 201 or 202; only its repetition gets 200.
+  const recorded = entries(member(operation, 'responses')).findLast(([status]) =>
     status.startsWith('2'),
   )
   const samples = stacked([
     codeTabs(`sample-${route.id}`, requestSamples({ ...route, path }, world.site.url)),
-    recordedExample('body.json', member(operation, 'requestBody')),
+    needsBody(route) ? recordedExample('body.json', member(operation, 'requestBody')) : null,
     answerOf(document) ?? recordedExample(recorded?.[0] ?? '', recorded?.[1]),
     route.method === 'GET'
       ? para(link(`/docs/try#${route.id}`, 'Try it: get a real answer'))
@@ -213,8 +214,10 @@ function valueText(word: string, value: JsonValue | undefined): Inline {
 }
 
 function bodyFields(spec: JsonValue, operation: JsonValue | undefined): HtmlAndMarkdown | null {
-  const media = jsonOf(member(operation, 'requestBody'))
+  const body = member(operation, 'requestBody')
+  const media = jsonOf(body)
   if (media === undefined) return null
+  if (member(body, 'required') === false) return para(inline`Body: none, or ${code('{}')}.`)
   const schema = member(media, 'schema') ?? null
   const model = resolve(spec, schema)
   const required = new Set(list(member(model, 'required')))

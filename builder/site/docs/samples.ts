@@ -1,5 +1,6 @@
 /** Requests of one endpoint as code. The TypeScript is also JavaScript. */
 import type { Route } from '../../../src/contract/route.ts'
+import { emptyBody } from '../../../src/contract/schemas/job.ts'
 import type { CodeSample } from '../../../src/pages/code-tabs.ts'
 
 /** The path with the examples of its parameters; a parameter without an example is shown as its name in capitals. */
@@ -10,8 +11,13 @@ export function examplePath({ path, params = {} }: Pick<Route, 'params' | 'path'
   )
 }
 
+export function needsBody({ body }: Route): boolean {
+  return body !== undefined && body !== emptyBody
+}
+
 export function curlLine(route: Route, siteUrl: string): string {
-  const { method, access, body } = route
+  const { method, access } = route
+  const body = needsBody(route)
   const isDefault = method === 'GET' || (method === 'POST' && body)
   const isPartner = access === 'partner'
   return [
@@ -54,7 +60,8 @@ function fileName(route: Route): string {
 }
 
 function typeScript(route: Route, siteUrl: string): string {
-  const { method, access, body } = route
+  const { method, access } = route
+  const body = needsBody(route)
   const isPartner = access === 'partner'
   const hasHeaders = isPartner || body
   const isPlain = method === 'GET' && !hasHeaders
@@ -79,7 +86,8 @@ function typeScript(route: Route, siteUrl: string): string {
 }
 
 function python(route: Route, siteUrl: string): string {
-  const { method, access, body } = route
+  const { method, access } = route
+  const body = needsBody(route)
   const isPartner = access === 'partner'
   const hasHeaders = isPartner || body
   const isPlain = method === 'GET' && !hasHeaders

@@ -185,5 +185,5 @@ export const disputeBody = bodyModel('JobDispute', {
   reason: textInput(2000).describe('What is wrong with the delivery, at most 2,000 characters.'),
 })
 
-/** Accepting and cancelling need only the path. */
+/** Of requests that need only the path; they may also have no body. */
 export const emptyBody = bodyModel('Empty', {})

@@ -95,6 +95,10 @@ test('the samples of each endpoint are in three languages, with the example of t
   )
   expect(jobs.match(/^```\w+$/gm)).toEqual(['```sh', '```ts', '```py', '```json', '```json'])
   expect(jobs).toContain('-d @body.json')
+  expect(jobs).toContain('201, from a demonstration ledger')
+  const [cancel = ''] = page.split('## POST `/api/v1/jobs/{id}/cancel`').slice(1)
+  expect(cancel).toContain('Body: none, or `{}`.')
+  expect(cancel).not.toContain('body.json')
 })
 
 test('the reference shows the first rows of documents of this ledger, and says which answers are recorded', () => {

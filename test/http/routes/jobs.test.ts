@@ -449,6 +449,14 @@ describe('a delivery without a response', () => {
 })
 
 describe('a write to the job exchange', () => {
+  test('a job is cancelled without a body, but only requests without fields may omit it', async () => {
+    const { id } = await exchange.post()
+    const poster = partnerClient(service, parties.poster)
+    expectRefusal(await poster('POST', `${jobs}/${id}/award`), 415, 'unsupported_media_type')
+    const cancelled = await poster('POST', `${jobs}/${id}/cancel`)
+    expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled' } })
+  })
+
   test('a write to the job exchange returns 403 without a partner, and 401 without credentials', async () => {
     const { id } = await exchange.post()
     const before = await exchange.rows()
