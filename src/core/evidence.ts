@@ -124,8 +124,9 @@ function packList(items: readonly string[], keep: (text: string) => string): str
   let part = ''
   for (const [at, item] of items.entries()) {
     part += `${part === '' ? '[' : ','}${item}`
-    const mayCut = part.length >= maxPartLength || /^[01]/.test(digestOf(item))
-    if ((part.length < partLength || !mayCut) && at < items.length - 1) continue
+    const mayCut = part.length >= partLength
+    const isCut = mayCut && (part.length >= maxPartLength || /^[01]/.test(digestOf(item)))
+    if (!isCut && at < items.length - 1) continue
     parts.push(keep(`${part}]`))
     part = ''
   }
