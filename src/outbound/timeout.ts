@@ -56,9 +56,12 @@ export async function withTimeoutAwaited<Result>(
     throw error
   } finally {
     signal?.removeEventListener('abort', giveUp)
-    stop.abort()
+    stop.abort(ended)
   }
 }
+
+/** One error, since a reason for each call would cost as much as a small request. */
+const ended = new Error('the work has ended')
 
 async function aborted(signal: AbortSignal): Promise<never> {
   return await new Promise((_resolve, reject) => {
