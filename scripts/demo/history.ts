@@ -19,7 +19,6 @@ import { createSerialQueue } from '../../src/core/concurrency.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { followDispute } from '../../src/db/disputes.ts'
-import { evidenceAfter, findEvidence } from '../../src/db/evidence.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { saveReading } from '../../src/db/pacts.ts'
@@ -113,8 +112,8 @@ export async function liveMonths(
     }
     // The builder would flush each of these files.
     mkdirSync(join(config.PUBLIC_DIR, 'evidence'), { recursive: true })
-    for (const { sha256 } of await evidenceAfter(database.reader, 0)) {
-      const body = (await findEvidence(database.reader, sha256)) ?? ''
+    const evidence = database.reader.selectFrom('evidence').select(['sha256', 'body'])
+    for (const { sha256, body } of await evidence.execute()) {
       writeFileSync(join(config.PUBLIC_DIR, evidencePath(sha256)), body)
     }
   } finally {
