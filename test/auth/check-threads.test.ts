@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import { build } from 'rolldown'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createCheckThreads } from '../../src/auth/check-threads.ts'
@@ -10,7 +11,6 @@ import type { CheckThreads } from '../../src/auth/check-threads.ts'
 import { checkHere, ed25519Check } from '../../src/auth/check.ts'
 import type { SignatureCheck } from '../../src/auth/check.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
-import { compile } from '../support/compile.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -78,9 +78,9 @@ async function personal(message: string): Promise<SignatureCheck> {
 const endBatch = () => new Promise((resolve) => setImmediate(resolve))
 
 test('two threads return the verdicts of an inline check', async () => {
-  const workerFile = 'src/auth/check-worker.ts'
-  const compiled = compile()
-  const thread = threadsOf(compiled.scriptOf(workerFile), 3)
+  const output = { dir, entryFileNames: 'worker.js' }
+  await build({ input: 'src/auth/check-worker.ts', cwd: repository, platform: 'node', output })
+  const thread = threadsOf('worker.js', 3)
   const checks: SignatureCheck[] = []
   for (let at = 0; at < 40; at += 1) {
     const good = await personal(`message ${at}`)
@@ -95,7 +95,6 @@ test('two threads return the verdicts of an inline check', async () => {
   const verdicts = await Promise.all(checks.map((check) => thread.check(check)))
   expect(verdicts).toEqual(await Promise.all(checks.map(checkHere)))
   expect(verdicts.filter(({ valid }) => valid)).toHaveLength(40 + 26 + 32)
-  compiled.remove()
 })
 
 test('batches of checks that overtake each other keep their own verdicts', async () => {
