@@ -14,7 +14,7 @@ import { groupBy } from '../../src/core/group-by.ts'
 import { dayMs, hourMs, secondMs } from '../../src/core/time.ts'
 import { loadBackfills, historyOf, loadRailStates } from '../../src/db/polls.ts'
 import { tempDatabase } from '../db/temp-database.ts'
-import { sleepingClock, startFakeNode } from '../support/fake-node.ts'
+import { createFakeNode, sleepingClock } from '../support/fake-node.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { logOf, wallet } from '../support/scripted-contract.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -52,7 +52,7 @@ test('a limited node is read whole over a restart, each block once, and the prog
   const clock = sleepingClock(Date.UTC(2026, 9, 31, 12))
   const stopped = new AbortController()
   let requests = 0
-  const node = await startFakeNode({
+  const node = createFakeNode({
     clock,
     chainId: 8453,
     head,
@@ -63,8 +63,8 @@ test('a limited node is read whole over a restart, each block once, and the prog
     call: priceAt,
     loses: () => {
       requests += 1
-      if (requests === 1300) stopped.abort(new Error('SIGTERM'))
-      return requests === 1300
+      if (requests === 1700) stopped.abort(new Error('SIGTERM'))
+      return requests === 1700
     },
   })
   const { rails } = await loadAuthored('data')
@@ -80,7 +80,7 @@ test('a limited node is read whole over a restart, each block once, and the prog
         database,
         clock,
         random,
-        fetch,
+        fetch: node.fetch,
         log: quietLog,
         pollEveryMs: 6 * hourMs,
         onBackfill: ({ rail, percent, text }) => {
@@ -88,7 +88,7 @@ test('a limited node is read whole over a restart, each block once, and the prog
           texts.push(text)
         },
         sources: createSources({
-          fetch,
+          fetch: node.fetch,
           clock,
           random,
           userAgent: 'test',
@@ -108,7 +108,6 @@ test('a limited node is read whole over a restart, each block once, and the prog
 
   const end = await poll('all', new AbortController().signal)
   expect(end.map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
-  await node.stop()
   expect(await loadBackfills(database.reader)).toEqual(new Map())
   expect(await historyOf(database.reader, 'poidh')).toHaveLength(1)
   const [poidhRail] = authored.filter(({ rail }) => rail === 'poidh')

@@ -1,14 +1,10 @@
-/** A JSON-RPC node with invented blocks and logs, over HTTP, that can limit requests and ranges. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-
+/** A JSON-RPC node with invented blocks and logs that can limit requests and ranges. Tests send it thousands of requests. */
 import { toHex } from 'viem'
 import type { Hex } from 'viem'
 import { z } from 'zod'
 
-import type { Clock } from '../../src/core/deps.ts'
+import type { Clock, Fetch } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
-import { startLocalServer } from './local-server.ts'
-import type { LocalServer } from './local-server.ts'
 
 interface FakeLog {
   readonly block: number
@@ -52,7 +48,11 @@ export interface AnsweredRange {
   readonly to: number
 }
 
-export interface FakeNode extends LocalServer {
+export interface FakeNode {
+  readonly url: string
+  readonly fetch: Fetch
+  /** Refuses further connections. */
+  readonly stop: () => void
   /** Methods of the answered requests. */
   readonly answered: readonly string[]
   readonly ranges: readonly AnsweredRange[]
@@ -85,7 +85,7 @@ export function sleepingClock(startMs: number): Clock {
   }
 }
 
-export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode> {
+export function createFakeNode(options: FakeNodeOptions): FakeNode {
   const { clock, head, blockMs, perSecond = Infinity } = options
   const logs = options.logs.map((log) => ({ ...log, address: log.address.toLowerCase() }))
   const { maxRange = Infinity, maxLogs = Infinity } = options
@@ -94,6 +94,7 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
   const ranges: AnsweredRange[] = []
   const refused = { tooMany: 0, tooLarge: 0 }
   let recent: number[] = []
+  let isStopped = false
   const secondsOf = (block: number) => Math.floor((startMs + (block - head) * blockMs) / secondMs)
 
   function logsOf(params: readonly unknown[]): object[] | null {
@@ -139,19 +140,16 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
     return logsOf(params)
   }
 
-  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const sent = fakeRequest.parse(JSON.parse(Buffer.concat(await incoming.toArray()).toString()))
+  const fetch: Fetch = async (_url, init) => {
+    if (isStopped) throw failure('ECONNREFUSED')
+    const sent = fakeRequest.parse(JSON.parse(z.string().parse(init?.body)))
     recent = recent.filter((at) => at > clock.monotonic() - secondMs)
     if (recent.length >= perSecond) {
       refused.tooMany += 1
-      response.writeHead(429).end()
-      return
+      return new Response(null, { status: 429 })
     }
     recent.push(clock.monotonic())
-    if (options.loses?.(sent) === true) {
-      response.destroy()
-      return
-    }
+    if (options.loses?.(sent) === true) throw failure('ECONNRESET')
     const result = resultOf(sent)
     if (result === null) refused.tooLarge += 1
     else answered.push(sent.method)
@@ -159,15 +157,17 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
       code: -32_000,
       message: `query exceeds max block range ${maxRange} or ${maxLogs} results`,
     }
-    response.setHeader('content-type', 'application/json')
     const body = result === null ? { error } : { result }
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: sent.id, ...body }))
+    return await Promise.resolve(Response.json({ jsonrpc: '2.0', id: sent.id, ...body }))
   }
 
-  const server = await startLocalServer((incoming, response) => {
-    answer(incoming, response).catch((error: unknown) =>
-      response.destroy(error instanceof Error ? error : undefined),
-    )
-  })
-  return { ...server, answered, ranges, refused }
+  const stop = () => {
+    isStopped = true
+  }
+  return { url: 'http://127.0.0.1:8545', fetch, stop, answered, ranges, refused }
+}
+
+/** As `fetch` fails. */
+function failure(code: string): TypeError {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
 }

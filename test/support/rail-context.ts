@@ -1,4 +1,4 @@
-/** Dependencies of an adapter with a real database and real HTTP. */
+/** Dependencies of an adapter with a real database. */
 import { setTimeout } from 'node:timers/promises'
 
 import type { AdapterContext } from '../../builder/rails/adapter.ts'
@@ -8,7 +8,7 @@ import { windowEndingAt } from '../../builder/rails/window.ts'
 import { createRpcClient } from '../../src/chain/json-rpc.ts'
 import { createChainReader } from '../../src/chain/reader.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
-import type { Clock, Random } from '../../src/core/deps.ts'
+import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { createHttp } from '../../src/outbound/http-client.ts'
 
@@ -16,6 +16,8 @@ export interface RailContextOptions {
   readonly rail: string
   readonly endMs: number
   readonly database: OpenDatabase
+  /** Default: real HTTP. */
+  readonly fetch?: Fetch
   readonly rpcUrl: string
   readonly baseUrl?: string
   readonly timeoutMs?: number
@@ -38,9 +40,9 @@ export function quickRequests(timeoutMs = 5000) {
 
 /** One poll at `endMs`, without retries. */
 export function railContext(options: RailContextOptions): AdapterContext {
-  const { rail, endMs, database, rpcUrl, timeoutMs = 5000 } = options
+  const { rail, endMs, database, rpcUrl, timeoutMs = 5000, fetch: via = fetch } = options
   const signal = options.signal ?? new AbortController().signal
-  const polling = { ...quickRequests(timeoutMs), signal }
+  const polling = { ...quickRequests(timeoutMs), fetch: via, signal }
   return {
     window: windowEndingAt(endMs),
     http: createHttp({ ...options, ...polling, userAgent: 'agent-income-ledger/test' }),

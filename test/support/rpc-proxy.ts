@@ -13,6 +13,7 @@ const rpcRequest = z.object({
   params: z.array(z.unknown()).default([]),
 })
 export type RpcRequest = z.infer<typeof rpcRequest>
+export const rpcRequests = z.union([rpcRequest, z.array(rpcRequest)])
 
 const logRange = z.object({ fromBlock: z.string(), toBlock: z.string() })
 
@@ -85,9 +86,7 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
   /** The first answer that is not a 200 replaces the answer of the whole batch. */
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     posts += 1
-    const sent = z
-      .union([rpcRequest, z.array(rpcRequest)])
-      .parse(JSON.parse(Buffer.concat(await incoming.toArray()).toString()))
+    const sent = rpcRequests.parse(JSON.parse(Buffer.concat(await incoming.toArray()).toString()))
     const answers: CannedAnswer[] = []
     for (const request of Array.isArray(sent) ? sent : [sent])
       answers.push(await answerOne(request))

@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import type { AnyRailAdapter, Figures, AdapterContext } from '../../../builder/rails/adapter.ts'
@@ -5,8 +9,9 @@ import { httpRails } from '../../../builder/rails/index.ts'
 import type { PastPoll } from '../../../builder/rails/past-polls.ts'
 import { impossibleFigures, unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
+import { openDatabase } from '../../../src/db/open.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
 import { SourceError } from '../../../src/outbound/http.ts'
-import { tempDatabase } from '../../db/temp-database.ts'
 import { volumes } from '../../support/figures.ts'
 import { railContext } from '../../support/rail-context.ts'
 import {
@@ -269,15 +274,25 @@ function adapterOf(rail: string): AnyRailAdapter {
   return adapter
 }
 
-async function contextFor(
+// Adapters of these rails neither read nor write it.
+let database: OpenDatabase
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-http-rails-'))
+  database = await openDatabase({ url: join(folder, 'ledger.db') })
+  return async () => {
+    await database.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+function contextFor(
   rail: string,
   server: ReplayServer,
   mode: ReplayMode = 'normal',
-): Promise<AdapterContext> {
+): AdapterContext {
   server.setMode(mode)
   const timeoutMs = mode === 'time-out' ? 150 : 5000
   const limits = { timeoutMs, maxBytes: 262_144 }
-  const database = await tempDatabase()
   // These rails do not read a chain.
   return railContext({ rail, endMs, database, rpcUrl: '', baseUrl: server.url, ...limits })
 }
@@ -299,7 +314,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
   test.each(replayModes)(`${rail} reads the answer "%s" as expected`, async (mode) => {
     const own = mode === 'empty' || mode === 'absurd' || mode === 'negative' ? expected[mode] : null
     const wanted = failures[mode] ?? own ?? expected.normal
-    const measuring = adapterOf(rail).measure(await contextFor(rail, server, mode))
+    const measuring = adapterOf(rail).measure(contextFor(rail, server, mode))
     if (wanted instanceof RegExp) {
       const error: unknown = await measuring.catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(SourceError)
@@ -326,16 +341,17 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
         return value
       },
     )
-    const poll = async (renamed: string) => {
-      const renaming = await startAnswering(({ path }) => {
-        const found = fixtures.find(({ request }) => request.path === path)
-        if (found === undefined) return undefined
-        const text = JSON.stringify(found.answer.body)
-        return { body: JSON.parse(text.replaceAll(`"${renamed}":`, '"another":')) }
-      })
-      const { measurement } = await adapterOf(rail)
-        .measure(await contextFor(rail, renaming))
-        .finally(() => void renaming.close())
+    let renamed = ''
+    const renaming = await startAnswering(({ path }) => {
+      const found = fixtures.find(({ request }) => request.path === path)
+      if (found === undefined) return undefined
+      const text = JSON.stringify(found.answer.body)
+      return { body: JSON.parse(text.replaceAll(`"${renamed}":`, '"another":')) }
+    })
+    onTestFinished(renaming.close)
+    const poll = async (name: string) => {
+      renamed = name
+      const { measurement } = await adapterOf(rail).measure(contextFor(rail, renaming))
       return measurement.figures
     }
     const figures = await poll('')
@@ -347,7 +363,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
   })
 
   test(`${rail} has evidence with the source, the hash of the bytes and the number of items`, async () => {
-    const { measurement } = await adapterOf(rail).measure(await contextFor(rail, server))
+    const { measurement } = await adapterOf(rail).measure(contextFor(rail, server))
     expect(measurement.evidence.length).toBe(fixturesOf(rail).length)
     for (const pointer of measurement.evidence) {
       if (pointer.kind !== 'http') throw new Error('evidence of another kind')
@@ -363,7 +379,7 @@ test.each([
 ])('the notes of %s state what is offered', async (rail, wanted) => {
   const server = await startReplayServer(rail)
   onTestFinished(server.close)
-  const { measurement } = await adapterOf(rail).measure(await contextFor(rail, server))
+  const { measurement } = await adapterOf(rail).measure(contextFor(rail, server))
   expect(measurement.notes.join(' ')).toContain(wanted)
 })
 
@@ -371,7 +387,7 @@ describe('lifetime counters', () => {
   async function measureWith(rail: string, past: readonly PastPoll[]) {
     const server = await startReplayServer(rail)
     onTestFinished(server.close)
-    return await adapterOf(rail).measure({ ...(await contextFor(rail, server)), past })
+    return await adapterOf(rail).measure({ ...contextFor(rail, server), past })
   }
   const at = (daysAgo: number, counters: Record<string, number>): PastPoll => ({
     polledAtMs: endMs - daysAgo * dayMs,
@@ -429,7 +445,7 @@ describe('lifetime counters', () => {
         ({ tasks: { total: 4118, completed: 1415 } } as const),
     }))
     onTestFinished(server.close)
-    const ctx = await contextFor('execution_market', server)
+    const ctx = contextFor('execution_market', server)
     await expect(adapterOf('execution_market').measure(ctx)).rejects.toThrow(
       'the list has 3 completed tasks, the totals state 1,415',
     )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { parseAbi } from 'viem'
 import type { Address } from 'viem'
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { collectEvidence } from '../../../builder/rails/evidence.ts'
@@ -25,7 +25,7 @@ import { dayMs, hourMs, isoTime, secondMs } from '../../../src/core/time.ts'
 import { findEvidence } from '../../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { otherConnection, tempDatabase, tempFolder } from '../../db/temp-database.ts'
-import { sleepingClock, startFakeNode } from '../../support/fake-node.ts'
+import { createFakeNode, sleepingClock } from '../../support/fake-node.ts'
 import type { FakeNode } from '../../support/fake-node.ts'
 import { serveDuringTest } from '../../support/local-server.ts'
 import { quickRequests, railContext } from '../../support/rail-context.ts'
@@ -95,11 +95,11 @@ let database: OpenDatabase
 let node: FakeNode
 beforeEach(async () => {
   database = await tempDatabase()
-  node = await startNode()
+  node = startNode()
 })
 
-async function startNode(maxLogs?: number, more: typeof logs = []): Promise<FakeNode> {
-  const started = await startFakeNode({
+function startNode(maxLogs?: number, more: typeof logs = []): FakeNode {
+  return createFakeNode({
     clock: sleepingClock(endMs),
     chainId: 8453,
     head,
@@ -108,8 +108,6 @@ async function startNode(maxLogs?: number, more: typeof logs = []): Promise<Fake
     code: (address) => (contracts.includes(address) ? '0x60' : '0x'),
     ...(maxLogs === undefined ? {} : { maxLogs }),
   })
-  onTestFinished(async () => await started.stop().catch(() => undefined))
-  return started
 }
 
 function measured(atMs: number, from: readonly Payment[]): Measurement {
@@ -138,7 +136,8 @@ async function lookUpAt(
   }: { from?: readonly Payment[]; isTurnOver?: () => boolean; hasNode?: boolean } = {},
 ) {
   const collector = collectEvidence('x402', windowEndingAt(atMs))
-  const rail = railContext({ rail: 'x402', endMs: atMs, database, rpcUrl: node.url, hasNode })
+  const { fetch, url: rpcUrl } = node
+  const rail = railContext({ rail: 'x402', endMs: atMs, database, fetch, rpcUrl, hasNode })
   const ctx = { ...rail, evidence: collector }
   const { evidence } = ctx
   const { facts, notes } = await withLookUps({ ...ctx, isTurnOver }, 'base', measured(atMs, from))
@@ -301,8 +300,7 @@ test('a restart continues the look-ups where they stopped, and reads no block tw
 test('transfers to a payer who returns after a pause of 65 days count once', async () => {
   const [regular, returning] = [payments[0], wallet(800)]
   if (regular === undefined) throw new Error('no payments')
-  await node.stop()
-  node = await startNode(undefined, [sent(25, source, returning, 7_000_000)])
+  node = startNode(undefined, [sent(25, source, returning, 7_000_000)])
   const paid = (daysAgo: number): Payment => {
     return { payer: returning, payee: wallet(801), microUsdc: 5_000_000, daysAgo }
   }
@@ -344,8 +342,7 @@ test('what a contract receives is read if it is a payer or funds payers, and the
     ...funded.map((payer) => sent(12, multisender, payer, 100_000_000)),
     sent(12, owner, multisender, 500_000_000),
   ]
-  await node.stop()
-  node = await startNode(undefined, more)
+  node = startNode(undefined, more)
   const facts = await lookUpAt(endMs, { from })
   const sentTo = (contract: Address) =>
     facts.transfers.filter(({ to }) => to === contract).map((one) => one.from)
@@ -390,8 +387,7 @@ test.each([
 })
 
 test('a wallet with more transfers in a sample than a node lists is a hub', async () => {
-  await node.stop()
-  node = await startNode(200)
+  node = startNode(200)
   const { wallets } = await lookUpAt(endMs)
   expect(wallets.get(exchange)).toMatchObject({ ageDays: 91, recipients: 10_000 })
 })
@@ -406,12 +402,12 @@ test('without a node of the operator nothing is looked up, and the notes say so'
 })
 
 test('a node that fails ends the look-ups with a note, and the next poll continues', async () => {
-  await node.stop()
+  node.stop()
   const { lookedUp, note } = await lookUpAt(endMs)
   expect(lookedUp?.payers.size).toBe(0)
   expect(note).toMatch(
     /The look-ups ended early: base RPC at 127\.0\.0\.1:\d+: the connection was refused/,
   )
-  node = await startNode()
+  node = startNode()
   expect((await lookUpAt(endMs)).lookedUp?.payers.size).toBe(payers.length + funders.length)
 })
