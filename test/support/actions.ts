@@ -31,6 +31,19 @@ export type ActionChanges = Partial<Omit<InstalledDeps, Area>> & {
 
 let reference: ReturnType<typeof loadReference> | undefined
 
+const newKey = () => {
+  const key = randomBytes(32)
+  neverLogKey(key)
+  return key
+}
+const answerKey = signingKeyFromSeed(newKey())
+const answerSigner = {
+  kid: answerKey.kid,
+  sign: (bytes: Uint8Array) => signBytes(answerKey, bytes),
+}
+const exchangeKeys = { active: signingKeyFromSeed(newKey()), retired: [] }
+const logSigner = noteSigner('ledger.test/log', signingKeyFromSeed(newKey()))
+
 /** Dependencies of actions, with a real database and the authored files. */
 export async function testActions(given: {
   readonly clock: Clock
@@ -44,17 +57,6 @@ export async function testActions(given: {
   const database = await openDatabase({ url })
   reference ??= loadReference('data')
   const authored = await reference
-  const newKey = () => {
-    const key = randomBytes(32)
-    neverLogKey(key)
-    return key
-  }
-  const answerKey = signingKeyFromSeed(newKey())
-  const answerSigner = {
-    kid: answerKey.kid,
-    sign: (bytes: Uint8Array) => signBytes(answerKey, bytes),
-  }
-  const exchangeKeys = { active: signingKeyFromSeed(newKey()), retired: [] }
   let nudges = 0
   const emails: EmailMessage[] = []
   return {
@@ -83,7 +85,7 @@ export async function testActions(given: {
       ...changes.keys,
     },
     ledgerLog: {
-      signer: noteSigner('ledger.test/log', signingKeyFromSeed(newKey())),
+      signer: logSigner,
       witnesses: { witnesses: [], quorum: 1 },
       ...changes.ledgerLog,
     },

@@ -1,4 +1,4 @@
-/** The documents and preview images of one world, derived without memory of an earlier world. */
+/** The documents and preview images of one world, derived without memory of another world. */
 import { createSnapshots } from '../../builder/documents/index.ts'
 import { renderBody } from '../../builder/publish/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
@@ -66,8 +66,12 @@ export function requestedPagesOf({ community, disputes, exchange, rails, site }:
   ].flatMap((page) => documents(page, new Set()).documents)
 }
 
+const built = new WeakMap<World, readonly PublicDocument[]>()
+
 export function documentsOf(world: World): readonly PublicDocument[] {
-  return createSnapshots()(world)
+  const documents = built.get(world) ?? createSnapshots()(world)
+  built.set(world, documents)
+  return documents
 }
 
 export function sharedPages(world: World): readonly Drawing[] {

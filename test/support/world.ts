@@ -144,6 +144,15 @@ const pactManifests: World['pacts']['manifests'][number] = {
   instanceText: '{"pact_id":14}\n',
 }
 
+/** One object, by which the OpenAPI document of the site is cached. */
+const site: World['site'] = {
+  url: 'https://ledger.test',
+  serviceName: 'agent-income-ledger',
+  version: '0.1.0',
+  historyUrl: null,
+  payments: { settlement: 'off', receiver: null },
+}
+
 /**
  * A small world: a paying rail, a rail with unknown figures and a name that is a spreadsheet formula, a failing rail, an
  * audited rail, flags, articles, a receipt and pacts.
@@ -193,13 +202,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
   })
   return {
     nowMs: worldNowMs,
-    site: {
-      url: 'https://ledger.test',
-      serviceName: 'agent-income-ledger',
-      version: '0.1.0',
-      historyUrl: null,
-      payments: { settlement: 'off', receiver: null },
-    },
+    site,
     disputes: { newest: [], total: 0, next: null },
     pollEveryMs: 6 * hourMs,
     rails: [alpha, beta, delta, gamma],
