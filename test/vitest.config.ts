@@ -31,6 +31,8 @@ const common: Suite = {
   reporters: ['default', 'test/support/count-reporter.ts'],
   // Left to itself, Vitest keeps a core free: one worker on a machine of two.
   maxWorkers: '100%',
+  // Workers collect their garbage seldom, and without helper threads, which wait for cores that other workers use.
+  execArgv: ['--max-semi-space-size=64', '--single-threaded-gc'],
   sequence: { sequencer: SlowestFirst },
   retry: 0,
   testTimeout: minuteMs / 2,
