@@ -295,7 +295,7 @@ test('the networks of one IPv6 /48 open 200 disputes a day together, however man
   const from = (address: string) => ({ 'X-Forwarded-For': address })
   for (let wallet = 0; wallet < 40; wallet += 1) {
     const network = from(`2001:db8:7:${wallet >> 2}::1`)
-    for (const target of targets) await open(target, evmWallet(`wallet ${wallet}`), network)
+    for (const target of targets) await open(target, solanaWallet(`wallet ${wallet}`), network)
   }
   const next = await signed(claimOf(targets[0]), bob)
   const refused = await service.postJson(disputes, next, from('2001:db8:7:a::1'))

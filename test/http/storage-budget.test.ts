@@ -23,7 +23,7 @@ import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
 import { expectRefusal, registrationBody, requestJson, signOath } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useServices } from '../support/use-service.ts'
-import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
+import { ed25519Key, evmWallet, nearWallet, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('fills the budget of twelve networks')
@@ -534,7 +534,7 @@ describe('a day of an attacker', () => {
       ]
       const register = async (at: number) => ({
         path: '/workers/register',
-        body: await registrationBody(service, evmWallet(`w ${at}`), { skills: known }),
+        body: await registrationBody(service, nearWallet(`w ${at}`), { skills: known }),
       })
       const submit = async (at: number) => {
         const worker = evmWallet('worker')
@@ -587,7 +587,7 @@ describe('a day of an attacker', () => {
       })
       expect(other.status).toBe(201)
       service.clock.advance(dayMs)
-      const next = await registrationBody(service, evmWallet('w 0'), { skills: known })
+      const next = await registrationBody(service, nearWallet('w 0'), { skills: known })
       const headers = { 'X-Forwarded-For': '203.0.113.1' }
       expect(
         (await requestJson(service, '/api/v1/workers/register', { body: next, headers })).status,
