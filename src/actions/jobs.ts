@@ -13,7 +13,7 @@ import { writeAcceptance } from '../db/jobs/deadlines.ts'
 import { bidView, putBid, awardBid, findJob, insertJob, transitionJob } from '../db/jobs/jobs.ts'
 import type { BidRecord, JobRecord } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
-import { receiptUrl } from '../db/receipts/receipts.ts'
+import { contentOfReceipt, receiptUrl } from '../db/receipts/receipts.ts'
 import { insertRecord, findRecord } from '../db/records.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
 import type { RecordOf } from '../db/rows.ts'
@@ -23,7 +23,7 @@ import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { promiseOf } from './receipt-log.ts'
+import { receiptLogOf } from './receipt-log.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
@@ -202,7 +202,7 @@ export async function acceptJob(
   const { nowMs } = write.request
   const siteUrl = deps.site.url
   const actor = write.proof.wallet.id
-  return await commitPartnerWrite(deps, write, async (tx) => {
+  const outcome = await commitPartnerWrite(deps, write, async (tx) => {
     const standing = await loadJobContext(tx, jobId, actor)
     requireTransition(standing, 'accept', nowMs)
     const { active: key } = deps.keys.exchange()
@@ -215,13 +215,17 @@ export async function acceptJob(
       job: jobView(job, { siteUrl, nowMs }),
       receipt_id: receipt.id,
       receipt_url: receiptUrl(siteUrl, receipt.id),
-      log: promiseOf(deps.ledgerLog.signer, receipt),
       rep_delta: await earnedBy(tx, receipt.id),
       rep_reason: noPaymentReason,
       new_rep_score: scoreAt(await standingOf(tx, receipt.toWallet), nowMs),
     }
     return { status: 200, body: answer }
   })
+  const { receipt_id: id, job } = outcome.body
+  const content = await contentOfReceipt(deps.database.reader, id)
+  const accepted = { id, content, acceptedAt: job.updated_at }
+  const log = await receiptLogOf(deps.database.reader, deps.ledgerLog.signer, accepted)
+  return { ...outcome, body: { ...outcome.body, log } }
 }
 
 export interface JobWrite<Body> extends PartnerWrite {

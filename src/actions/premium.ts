@@ -32,7 +32,10 @@ export function unpaid(
 ): ApiError {
   const { code, details } = why
   if (mode !== 'off') return paymentRequired(code, offer, details)
-  const off = `Payments are off; partners can read what their tier includes (POST ${pathOf('signupPartner')})`
-  const text = details === undefined ? off : `${details}. ${off}`
+  const off = 'Payments are off'
+  const text =
+    details === undefined
+      ? `${off}; partners can read what their tier includes (POST ${pathOf('signupPartner')})`
+      : `${details}. ${off}`
   return paymentOff(code === 'payment_required' ? 'payment_off' : code, text)
 }

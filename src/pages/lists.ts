@@ -23,7 +23,7 @@ export const searchedLists: Readonly<
   jobs: {
     title: 'Jobs',
     label: 'Job id, status, skill or wallet of the poster',
-    api: 'A job is at /jobs/ followed by its id; lists are at /api/v1/jobs with status=, skill= or wallet=.',
+    api: 'A job is at /jobs/ followed by its id; lists are at /api/v1/jobs with status=, skill=, wallet= or worker=.',
   },
   partners: {
     title: 'Partners',

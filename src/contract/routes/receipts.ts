@@ -53,7 +53,7 @@ export const receiptRoutes = {
     path: `${apiPrefix}/receipts/{id}/proof`,
     summary: 'Get the proof that a receipt is in the log',
     description:
-      'c2sp.org/tlog-proof: the entry in base64 after `extra`, its index, the path to the root, and the newest checkpoint. Verify it with `agent-income-ledger receipt verify --log`, or as /docs/transparency shows.',
+      'c2sp.org/tlog-proof: the entry in base64 after `extra`, its index, the path to the root, and the newest checkpoint. Verify it with `agent-income-ledger receipt verify --log`, or as /verify shows.',
     params: { id },
     answers: {
       200: text('The proof.', 'text/plain; charset=utf-8'),

@@ -215,7 +215,7 @@ export async function createLedgerVerdict(
   ): void {
     // Neither is stored: secrets follow from ids, and promises from receipts.
     const { secret: _, log: promise, ...stored } = body
-    const isReceipt = stored['receipt_id'] !== undefined && stored['accepted_at'] !== undefined
+    const isReceipt = stored['rep_delta'] !== undefined
     if (isReceipt !== (promise !== undefined)) fail(`${name}: a receipt without its promise`)
     const isFirst = (seen: Snapshot | undefined): boolean => {
       const first = seen && answerTo(seen, request, iso(nowMs))
