@@ -24,8 +24,8 @@ const limits = {
 const runningPerNetwork = 2
 
 /**
- * The pause after a write or read of a network, as a multiple of its time, so that a network does one at a time on average.
- * It is short for a request that waited for a third party.
+ * The pause after a write or read of a network, as a multiple of its time, so that a network has one in progress about half
+ * of the time. It is short for a request that waited for a third party.
  */
 const pauseFactor = 3
 const longestPauseMs = 150
