@@ -138,9 +138,8 @@ function endpoint(
   ])
   const { path } = document ?? route
   // The first request gets 201 or 202; only its repetition gets 200.
-  const recorded = entries(member(operation, 'responses')).findLast(([status]) =>
-    status.startsWith('2'),
-  )
+  const good = entries(member(operation, 'responses')).filter(([status]) => status.startsWith('2'))
+  const recorded = good.find(([status]) => status !== '200') ?? good[0]
   const samples = stacked([
     codeTabs(`sample-${route.id}`, requestSamples({ ...route, path }, world.site.url)),
     needsBody(route) ? recordedExample('body.json', member(operation, 'requestBody')) : null,

@@ -99,6 +99,10 @@ test('the samples of each endpoint are in three languages, with the example of t
   const [cancel = ''] = page.split('## POST `/api/v1/jobs/{id}/cancel`').slice(1)
   expect(cancel).toContain('Body: none, or `{}`.')
   expect(cancel).not.toContain('body.json')
+  const [claim = ''] = textAt('/docs/reference/workers.md', documents)
+    .split('## POST `/api/v1/claim`')
+    .slice(1)
+  expect(claim).toContain('201, from a demonstration ledger')
 })
 
 test('the reference shows the first rows of documents of this ledger, and says which answers are recorded', () => {
