@@ -16,7 +16,9 @@ export function shown(id: string, answer: unknown): unknown {
 
 /** Writes those members that the schema describes. */
 export function recordExamples(calls: readonly SentCall[], siteUrl: string): void {
-  const ownLinks = new RegExp(`http://localhost:${new URL(siteUrl).port}`, 'g')
+  const { port } = new URL(siteUrl)
+  const ownLinks = new RegExp(`http://localhost:${port}`, 'g')
+  const ownDid = new RegExp(`localhost%3A${port}`, 'g')
   const entries = routes.flatMap(({ id, answers }) => {
     const own = calls.filter((call) => call.id === id)
     const good = own.find(({ status }) => status < 300)
@@ -28,7 +30,11 @@ export function recordExamples(calls: readonly SentCall[], siteUrl: string): voi
     })
     const body = good.body === null ? {} : { body: good.body }
     const entry = JSON.stringify({ ...body, answers: Object.fromEntries<unknown>(recorded) })
-    return [`  "${id}": ${entry.replaceAll(ownLinks, 'https://demo.example')}`]
+    const shared = entry
+      .replaceAll(ownLinks, 'https://demo.example')
+      .replaceAll(ownDid, 'demo.example')
+    // The schema of the DID document also takes members that it does not describe.
+    return [`  "${id}": ${shared.replaceAll('"demo":true,', '')}`]
   })
   writeFileSync(file, `{\n${entries.join(',\n')}\n}\n`)
 }
