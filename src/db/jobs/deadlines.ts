@@ -199,9 +199,10 @@ function jobReceipt(
   }
 }
 
-/** Removes the texts of unsuccessful jobs and bids. Their SHA-256, parties, amounts and times remain. */
-
-/** `settledMs`: a time that has certainly passed. Handles at most `limit` jobs and as many bids; returns the larger number. */
+/**
+ * Removes the texts of unsuccessful jobs and bids. Their SHA-256, parties, amounts and times remain. `settledMs`: a time
+ * that has certainly passed. Handles at most `limit` jobs and as many bids; returns the larger number.
+ */
 export async function removeOldTexts(
   db: Db,
   { nowMs, settledMs }: { readonly nowMs: number; readonly settledMs: number },

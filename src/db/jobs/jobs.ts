@@ -225,7 +225,6 @@ export async function awardBid(
   return bid.bidder
 }
 
-/** Oldest first. */
 /** True if the wallet has posted or works on a job that is neither finished nor cancelled. */
 export async function hasUnfinishedJob(db: Db, wallet: string): Promise<boolean> {
   const unfinished = { status: ['open', 'awarded', 'delivered'] } as const
@@ -241,6 +240,7 @@ export async function lapseOpenBids(db: Db, bidder: string, now: string): Promis
   await updateRecord(db, 'job_bids', { bidder, status: 'open' }, lapsed)
 }
 
+/** Oldest first. */
 export const bidRows = (jobId: string): RowList<BidRecord> => ({
   name: 'bids',
   read: async (db, { limit, before: after }) => {
