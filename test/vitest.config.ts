@@ -54,7 +54,7 @@ const folders: Readonly<Record<string, Suite>> = {
   // Whole processes, which start slowly and are killed many times.
   e2e: bundled,
   // Disks, clocks and other processes that fail, and hostile requests. Much of it waits for disks, locks and slow clients.
-  faults: { ...bundled, maxWorkers: availableParallelism() + 1 },
+  faults: { ...bundled, maxWorkers: availableParallelism() + 1, execArgv: [] },
   // One attacker and other clients; each test measures times on the whole machine.
   isolation: { ...bundled, fileParallelism: false, testTimeout: 5 * minuteMs },
   // The ledger in one process, on a machine whose clock, chance, disk and order of events come from a seed.

@@ -27,11 +27,11 @@ const defaultService = 'agent-income-ledger'
 
 export function createSession(deps: CliDeps, input: Input) {
   const { environment, clock, random, write } = deps
-  const fetch = tellingOfLimits(deps)
+  const { fetch } = deps
   const baseUrl =
     input.text('ledger') ?? input.text('site') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
-  const options = { baseUrl, serviceName, clock, random, fetch }
+  const options = { baseUrl, serviceName, clock, random, fetch: warningOfLimits(deps) }
   const reader = () => createClient(options)
   const walletKey = () => findKey(input.text('key-file'), 'LEDGER_KEY', environment)
   /** @throws UsageError without a key */
@@ -85,12 +85,12 @@ export function createSession(deps: CliDeps, input: Input) {
 }
 
 /** The client waits after a 429. Without a word, a command with many requests would seem to hang. */
-function tellingOfLimits({ fetch, warn }: Pick<CliDeps, 'fetch' | 'warn'>): Fetch {
-  let isTold = false
+function warningOfLimits({ fetch, warn }: Pick<CliDeps, 'fetch' | 'warn'>): Fetch {
+  let hasWarned = false
   return async (...request) => {
     const answer = await fetch(...request)
-    if (answer.status === 429 && !isTold) {
-      isTold = true
+    if (answer.status === 429 && !hasWarned) {
+      hasWarned = true
       warn('The ledger limits requests: waiting as long as it asks.\n')
     }
     return answer

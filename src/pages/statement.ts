@@ -179,7 +179,7 @@ export function statementSection(wallet: string, { closed, open }: StatedMonths)
       empty: 'None yet.',
     }),
     para(
-      inline`A month is closed 15 days after its end, once its receipts have their final verdicts. ${link('/docs/statements', 'How statements are made')}.${waiting}`,
+      inline`A month is closed at the earliest 15 days after its end, when no check of its receipts is still to come. ${link('/docs/statements', 'How statements are made')}.${waiting}`,
       'soft',
     ),
   )

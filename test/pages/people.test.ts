@@ -145,7 +145,7 @@ test('sums of a worker leave out what the chain contradicts', () => {
   }
   const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
   expect(md).toContain(
-    '3 receipts over 100 USDC from 1 customer. 10 % of it is proven on chain. 1 more was reversed or rejected.',
+    '3 receipts over 100 USDC. 10 % of it is proven on chain. 1 more was reversed or rejected.',
   )
 })
 

@@ -14,7 +14,7 @@ export function paymentTerms({ site }: Pick<World, 'site'>): HtmlAndMarkdown {
   if (settlement === 'off' || receiver === null) {
     return notice(
       'Payments are off',
-      inline`This installation does not accept payments at the moment: 402 responses have the code ${link('/docs/errors#payment_off', code('payment_off'))} and no terms. ${link('/docs/becoming-a-partner', 'Partners')} can read what their tier includes.`,
+      inline`This installation does not accept payments at the moment: 402 responses contain no terms, and have the code ${link('/docs/errors#payment_off', code('payment_off'))}, or ${code('tier_required')} for partners. ${link('/docs/becoming-a-partner', 'Partners')} can read what their tier includes.`,
     )
   }
   const { network, address } = paymentAsset

@@ -58,7 +58,7 @@ export const workerRoutes = {
     path: `${apiPrefix}/workers/{wallet}/statements`,
     summary: 'List the income statements of a worker',
     description:
-      'Oldest first. `open_months` have receipts but no statement yet: a month is closed 15 days after its end, once each of its receipts has a final verdict.',
+      'Oldest first. `open_months` have receipts but no statement yet: a month is closed at the earliest 15 days after its end, when no check of its receipts is still to come (/docs/statements#closing).',
     params: { wallet: walletParameter() },
     answers: { 200: json('The statements.', statementList), 404: notWallet },
   }),

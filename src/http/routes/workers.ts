@@ -20,7 +20,7 @@ import type { Handlers } from '../handler-types.ts'
 import { readPage, sinceOf, walletIdOf } from '../lists.ts'
 
 const noStatement =
-  'The month has no statement: it is not closed yet, or had no receipts. The list of statements names the open months.'
+  'The month has no statement: it is not closed yet (at the earliest 15 days after its end), or had no receipts. The list of statements names the open months.'
 const notYet = 'The statement is not in the published log yet. Try again in a few seconds.'
 
 /** @throws ApiError 404 */
