@@ -39,8 +39,19 @@ export function isAnyRailKnown({ rails, nowMs }: Pick<World, 'nowMs' | 'rails'>)
   )
 }
 
-/** The published rail. An unknown figure is 0 and named in `unknown_figures`. */
+const views = new WeakMap<RailRecord, Rail>()
+
+/** The published rail. An unknown figure is 0 and named in `unknown_figures`. Equal views of a record are one object. */
 export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollEveryMs'>): Rail {
+  const ofNow = { judged: isJudgedNow(record, world), stale: railIsStale(record, world) }
+  const known = views.get(record)
+  if (known?.judged === ofNow.judged && known.stale === ofNow.stale) return known
+  const view = viewOf(record, ofNow)
+  views.set(record, view)
+  return view
+}
+
+function viewOf(record: RailRecord, ofNow: Pick<Rail, 'judged' | 'stale'>): Rail {
   const { state, authored } = record
   const {
     apply: _form,
@@ -56,7 +67,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
   return {
     ...facts,
     status: state.status,
-    judged: isJudgedNow(record, world),
+    ...ofNow,
     status_since: isoTime(state.statusSinceMs),
     status_rules: state.statusRules,
     status_reasons: [...state.statusReasons],
@@ -69,7 +80,6 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
     ...(notes.length === 0 ? {} : { notes: notes.join(' ') }),
     figures_source: state.figuresSource,
     figures_as_of: isoTime(state.figuresAsOfMs),
-    stale: railIsStale(record, world),
     ...(record.backfill === null ? {} : { backfill: backfillView(record.backfill) }),
     evidence: [...record.evidence],
     audit: { ...audited, claims: audited.claims ?? [] },
