@@ -8,7 +8,7 @@ export type Sample = Readonly<Record<string, number>>
 export interface Bench {
   readonly what: string
   readonly ours: () => Promise<Sample>
-  readonly peer: readonly [name: string, measure: () => Promise<Sample>]
+  readonly peer?: readonly [name: string, measure: () => Promise<Sample>]
   /** By name; the peer may lack some. */
   readonly figures: Readonly<Record<string, Target & { readonly unit: string }>>
 }
@@ -41,7 +41,7 @@ export interface Suite {
  */
 export async function measure(bench: Bench, rounds: number): Promise<object[]> {
   const samples = { ours: [] as Sample[], peer: [] as Sample[] }
-  const [name, measurePeer] = bench.peer
+  const [name, measurePeer] = bench.peer ?? ['', () => Promise.resolve({})]
   for (let round = 0; round < rounds; round += 1) {
     if (round % 2 === 1) samples.peer.push(await measurePeer())
     samples.ours.push(await bench.ours())

@@ -8,13 +8,24 @@ import { entriesOf } from '../../src/core/entries.ts'
 import { measure } from './bench.ts'
 import type { Stoppable, Suite } from './bench.ts'
 import { builder } from './suites/builder.ts'
+import { checks } from './suites/checks.ts'
 import { documents } from './suites/documents.ts'
 import { lists } from './suites/lists.ts'
 import { log } from './suites/log.ts'
+import { recompute } from './suites/recompute.ts'
 import { start } from './suites/start.ts'
 import { writes } from './suites/writes.ts'
 
-const suites: Readonly<Record<string, Suite>> = { documents, builder, writes, start, lists, log }
+const suites: Readonly<Record<string, Suite>> = {
+  documents,
+  builder,
+  writes,
+  checks,
+  start,
+  lists,
+  log,
+  recompute,
+}
 
 const {
   values: { quick },

@@ -1,5 +1,5 @@
 /** The measured processes, and their load. CPU times come from `/proc` (Linux only). */
-import { fork } from 'node:child_process'
+import { execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +7,11 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import { packageRoot } from '../../src/runtime/runtime.ts'
-import { openConnection } from '../../test/support/keep-alive.ts'
+import { openConnection, requestText } from '../../test/support/keep-alive.ts'
 import { percentile } from '../../test/support/percentile.ts'
 import { startNodeServer } from '../../test/support/server-process.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 import type { Sample } from './bench.ts'
-
-const clients = 64
 
 export const databaseIn = (dir: string): string => join(dir, 'run/ledger.db')
 export const programOf = (source: string): string => join(packageRoot, 'dist', source)
@@ -31,9 +29,17 @@ export async function startService(dir: string, start: Start = {}): Promise<Serv
   return await startNodeServer(programOf('src/main.js'), { readyPath: '/healthz', ...start, env })
 }
 
-export function settingsIn(dir: string): Readonly<Record<string, string>> {
+function settingsIn(dir: string): Readonly<Record<string, string>> {
   const [DATA_DIR, PUBLIC_DIR] = [join(dir, 'run'), join(dir, 'public')]
   return { DATA_DIR, PUBLIC_DIR, LOG_LEVEL: 'warn', POLL: 'off' }
+}
+
+/** Publishes the documents of a ledger. */
+export function buildOnce(dir: string): void {
+  execFileSync(process.execPath, [programOf('builder/main.js'), '--once'], {
+    env: { ...process.env, ...settingsIn(dir) },
+    stdio: 'inherit',
+  })
 }
 
 export async function startPeer(name: string, start: Start = {}): Promise<ServerProcess> {
@@ -73,11 +79,31 @@ export function cpuUsOf(pid: number): number {
   return times.reduce((sum, ns) => sum + ns / 1000, 0)
 }
 
-/** Sends the requests over 64 connections, and measures after the first `warm` of them. @throws Error for a refusal */
+/** @throws Error unless the program exits with 0 */
+export async function runProgram(args: readonly string[]): Promise<{ readonly ms: number }> {
+  return await timed(async () => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    await once(child, 'exit')
+    if (child.exitCode !== 0) throw new Error(`failed: ${args.join(' ')}`)
+  }).then(({ ms }) => ({ ms }))
+}
+
+/** Sends one request `warm + count` times to a server. */
+export function repeat(
+  request: Parameters<typeof requestText>[0],
+  [warm, count]: readonly [number, number],
+  clients?: number,
+): (server: ServerProcess) => () => Promise<Sample> {
+  const requests = Array<Buffer>(warm + count).fill(Buffer.from(requestText(request)))
+  return (server) => () => load(server, requests, warm, clients)
+}
+
+/** Sends the requests over connections that stay open, and measures after the first `warm` of them. @throws Error for a refusal */
 export async function load(
   { address, pid }: ServerProcess,
   requests: readonly Buffer[],
   warm: number,
+  clients = 64,
 ): Promise<Sample> {
   const connections = await Promise.all(
     Array.from({ length: clients }, () => openConnection(address)),

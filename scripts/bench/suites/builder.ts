@@ -1,16 +1,14 @@
 /** Builds of a year of polls, against reading the same rows and compressing, signing and writing the same bytes. */
 import { join } from 'node:path'
 
+import { dayMs } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { packageRoot, systemRandom } from '../../../src/runtime/runtime.ts'
 import { fillLedger } from '../../../test/support/large-ledger.ts'
 import type { Suite } from '../bench.ts'
-import { writeYearOfPolls } from '../polls.ts'
+import { pollInvented } from '../polls.ts'
 import { databaseIn, runTask } from '../processes.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 6)
-/** Days before now, four polls each. */
-const everyQuarter = Array.from({ length: 4 * 365 }, (_, at) => (4 * 365 - 1 - at) / 4)
 
 export const builder: Suite = {
   about: 'builds of a large ledger with a year of polls, in full, unchanged and after one receipt',
@@ -18,8 +16,10 @@ export const builder: Suite = {
     const ledger = databaseIn(dir)
     await fillLedger(ledger, quick ? 100_000 : 1_000_000)
     const database = await openDatabase({ url: ledger })
-    const polls = { nowMs, random: systemRandom, ...(quick ? {} : { days: everyQuarter }) }
-    await writeYearOfPolls(database, join(packageRoot, 'data/rails'), polls)
+    const everyMs = quick ? 7 * dayMs : dayMs / 4
+    const count = Math.floor((365 * dayMs) / everyMs)
+    const timesMs = Array.from({ length: count }, (_, at) => nowMs - (count - 1 - at) * everyMs)
+    await pollInvented(database, timesMs)
     await database.close()
     let runs = 0
     const home = () => join(dir, `build-${runs}`)

@@ -1,12 +1,14 @@
-/** Reads of published documents, against node:http that repeats the same answers. */
-import { execFileSync } from 'node:child_process'
-
-import { requestText } from '../../../test/support/keep-alive.ts'
+/** Reads of published documents and of a stored picture, against node:http that repeats the same answers. */
+import { parseWallet } from '../../../src/core/wallet.ts'
+import { openDatabase } from '../../../src/db/open.ts'
+import { insertTestPartner } from '../../../test/support/partners.ts'
 import type { ServerProcess } from '../../../test/support/server-process.ts'
+import { evmWallet, partnerHeaders } from '../../../test/support/wallets.ts'
 import type { Bench, Suite } from '../bench.ts'
-import { load, programOf, settingsIn, startPeer, startService } from '../processes.ts'
+import { buildOnce, databaseIn, repeat, startPeer, startService } from '../processes.ts'
 
 const path = '/api/v1/rails'
+const picture = '/api/v1/og?page=/rails/x402&format=png'
 const reads = [
   { what: 'a rail', path: '/api/v1/rails/x402' },
   { what: 'all rails', path },
@@ -15,30 +17,54 @@ const reads = [
 ]
 
 export const documents: Suite = {
-  about: 'reads of documents, and 304, against bare node:http',
+  about: 'reads of documents, 304, and a picture for partners, against bare node:http',
   prepare: async ({ dir, quick, running }) => {
-    execFileSync(process.execPath, [programOf('builder/main.js'), '--once'], {
-      env: { ...process.env, ...settingsIn(dir) },
-      stdio: 'inherit',
-    })
+    buildOnce(dir)
+    const database = await openDatabase({ url: databaseIn(dir) })
+    const partner = evmWallet('bench partner')
+    const wallet = parseWallet(partner.address)
+    await database.write((tx) => insertTestPartner(tx, { handle: 'bench', wallet }, Date.now()))
+    await database.close()
     const service = await running(startService(dir, { readyPath: path }))
     const whole = await fetch(service.origin + path, { headers: { 'Accept-Encoding': 'identity' } })
     const headers = { 'If-None-Match': whole.headers.get('etag') ?? '' }
-    const unchanged = { what: 'all rails, 304', path, headers }
-    const [warm, count] = quick ? [5000, 10_000] : [20_000, 60_000]
+    const counts = quick ? ([2000, 6000] as const) : ([20_000, 60_000] as const)
+    /** A signature is valid for some minutes, and the service checks a repeated one once. */
+    const signed = async () => ({
+      path: picture,
+      headers: await partnerHeaders(
+        partner,
+        { method: 'GET', path: picture },
+        { nowMs: Date.now() },
+      ),
+    })
+    const peerOf = async (request: Awaited<ReturnType<typeof signed>>, env = {}) => {
+      const args = [service.origin + request.path, JSON.stringify(request.headers)]
+      return await running(startPeer('raw-http', { args, env }))
+    }
     const benches: Bench[] = []
-    for (const { what, ...request } of [...reads, unchanged]) {
-      const args = [service.origin + request.path, JSON.stringify(request.headers ?? {})]
-      const peer = await running(startPeer('raw-http', { args }))
-      const requests = Array<Buffer>(warm + count).fill(Buffer.from(requestText(request)))
-      const measure = (server: ServerProcess) => () => load(server, requests, warm)
+    for (const { what, ...read } of [...reads, { what: 'all rails, 304', path, headers }]) {
+      const request = { headers: {}, ...read }
+      const [measure, peer] = [repeat(request, counts), await peerOf(request)]
       benches.push({
         what,
         ours: measure(service),
         peer: ['node:http', measure(peer)],
-        figures: { cpuUs: { unit: 'µs', mostRatio: 1.1 }, perSecond: { unit: '1/s' } },
+        figures: {
+          cpuUs: { unit: 'µs', mostRatio: what.endsWith('304') ? 1.1 : 1.05 },
+          perSecond: { unit: '1/s' },
+        },
       })
     }
+    const lookUp = await peerOf(await signed(), { DATABASE: databaseIn(dir), WALLET: wallet.id })
+    const measure = async (server: ServerProcess) =>
+      await repeat(await signed(), [2000, 8000])(server)()
+    benches.push({
+      what: 'a stored picture',
+      ours: () => measure(service),
+      peer: ['look-up of the partner', () => measure(lookUp)],
+      figures: { cpuUs: { unit: 'µs', mostRatio: 1.5 }, perSecond: { unit: '1/s' } },
+    })
     return benches
   },
 }

@@ -1,9 +1,7 @@
 /** Filtered lists of receipts, against the same rows without total and limits. */
-import { requestText } from '../../../test/support/keep-alive.ts'
 import { fillLedger } from '../../../test/support/large-ledger.ts'
-import type { ServerProcess } from '../../../test/support/server-process.ts'
 import type { Suite } from '../bench.ts'
-import { databaseIn, load, startPeer, startService } from '../processes.ts'
+import { databaseIn, repeat, startPeer, startService } from '../processes.ts'
 import { receiptsPath } from '../receipts.ts'
 
 const filters = ['chain=base&status=verified', 'chain=base&status=unverified', 'chain=base']
@@ -14,11 +12,9 @@ export const lists: Suite = {
     await fillLedger(databaseIn(dir), quick ? 100_000 : 1_000_000)
     const service = await running(startService(dir))
     const peer = await running(startPeer('list', { env: { DATABASE: databaseIn(dir) } }))
-    const [warm, count] = quick ? [200, 1000] : [1000, 5000]
     return filters.map((filter) => {
-      const request = requestText({ path: `${receiptsPath}?limit=50&${filter}` })
-      const requests = Array<Buffer>(warm + count).fill(Buffer.from(request))
-      const measure = (server: ServerProcess) => () => load(server, requests, warm)
+      const path = `${receiptsPath}?limit=50&${filter}`
+      const measure = repeat({ path }, quick ? [200, 1000] : [1000, 5000])
       return {
         what: filter,
         ours: measure(service),

@@ -1,6 +1,4 @@
 /** Adding entries to the log, against writing their files alone, and verifying them, against hashing them. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
@@ -12,7 +10,8 @@ import { openDatabase } from '../../../src/db/open.ts'
 import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
 import { quietLog } from '../../../test/support/quiet-log.ts'
 import type { Sample, Suite } from '../bench.ts'
-import { databaseIn, programOf, startService, timed } from '../processes.ts'
+import { databaseIn, programOf, repeat, runProgram, startService, timed } from '../processes.ts'
+import { receiptsPath } from '../receipts.ts'
 
 const workersCount = 10_000
 const together = 1000
@@ -68,7 +67,8 @@ export const log: Suite = {
     for (let at = 0; at < (quick ? 50 : 500); at += 1) await add(together)
     const url = `${service.origin}/log`
     const verify = [programOf('scripts/cli/main.js'), 'log', 'verify', '--log-url', url]
-    const hash = [programOf('scripts/bench/peers/hash-log.js'), url]
+    const proof = { path: `${receiptsPath}/rcp_${sha256Hex('receipt 0')}/proof` }
+    const hash = [programOf('scripts/bench/peers/hash.js'), url]
     return [
       {
         what: 'one more receipt',
@@ -82,22 +82,17 @@ export const log: Suite = {
       },
       {
         what: `log verify, ${(receipts * 2).toLocaleString('en-US')} entries`,
-        ours: () => runAndTime(verify),
-        peer: ['download and hash', () => runAndTime(hash)],
+        ours: () => runProgram(verify),
+        peer: ['download and hash', () => runProgram(hash)],
         figures: { ms: { unit: 'ms' } },
+      },
+      {
+        what: 'proof of a receipt',
+        ours: repeat(proof, quick ? [200, 1000] : [1000, 5000], 1)(service),
+        figures: { p99Ms: { unit: 'ms', most: 5 }, cpuUs: { unit: 'µs' } },
       },
     ]
   },
-}
-
-/** @throws Error unless the program exits with 0 */
-async function runAndTime(args: readonly string[]): Promise<Sample> {
-  const { ms } = await timed(async () => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-    await once(child, 'exit')
-    if (child.exitCode !== 0) throw new Error(`failed: ${args.join(' ')}`)
-  })
-  return { ms }
 }
 
 /** Entries of a receipt in the log: itself and its entry of the reputation ledger. */

@@ -1,13 +1,44 @@
 /** From the start of the process to its first answer, and its memory at rest, with a large ledger. */
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { fillLedger } from '../../../test/support/large-ledger.ts'
+import { freePort, startServer } from '../../../test/support/server-process.ts'
 import type { ServerProcess } from '../../../test/support/server-process.ts'
-import type { Suite } from '../bench.ts'
-import { cpuUsOf, databaseIn, startPeer, startService } from '../processes.ts'
+import type { Sample, Suite } from '../bench.ts'
+import {
+  cpuUsOf,
+  databaseIn,
+  programOf,
+  runProgram,
+  startPeer,
+  startService,
+} from '../processes.ts'
 
 const probeEveryMs = 2
+const nothing = () => runProgram(['-e', '0'])
+
+async function help(): Promise<Sample> {
+  const { ms } = await runProgram([programOf('scripts/cli/main.js'), '--help'])
+  return { ms, moreMs: ms - (await nothing()).ms }
+}
+
+/** `npm start` in a new clone without settings; only the port is free. */
+async function startOfStranger(home: string): Promise<Sample> {
+  execFileSync('git', ['clone', '--quiet', packageRoot, home])
+  symlinkSync(join(packageRoot, 'node_modules'), join(home, 'node_modules'))
+  const port = await freePort()
+  const { readyAfterMs, stop } = await startServer('npm', port, {
+    args: ['--prefix', home, 'start'],
+    env: { PORT: String(port) },
+    readyPath: '/api/v1/rails',
+  })
+  await stop()
+  return { firstDocumentsMs: readyAfterMs }
+}
 
 export const start: Suite = {
   about: 'start to first answer and memory at rest, with a large ledger',
@@ -24,6 +55,7 @@ export const start: Suite = {
     }
     const ours = measure(() => startService(dir, { probeEveryMs, env: { LIMITS: 'on' } }))
     const env = { DATABASE: databaseIn(dir) }
+    let checkouts = 0
     // Reads the files into the page cache.
     await ours()
     return [
@@ -36,6 +68,17 @@ export const start: Suite = {
           firstAnswerMs: { unit: 'ms' },
           restMb: { unit: 'MB', most: 150 },
         },
+      },
+      {
+        what: 'command line, --help',
+        ours: help,
+        peer: ['node -e 0', nothing],
+        figures: { ms: { unit: 'ms' }, moreMs: { unit: 'ms', most: 200 } },
+      },
+      {
+        what: 'npm start in a clean checkout',
+        ours: () => startOfStranger(join(dir, `checkout-${(checkouts += 1)}`)),
+        figures: { firstDocumentsMs: { unit: 'ms', most: 6000 } },
       },
     ]
   },
