@@ -42,7 +42,7 @@ describe.skipIf(noGateway !== null)('exporting to an object store', () => {
       lists.push(await exportIfDue({ ...options, nowMs: worldNowMs + day * dayMs }))
     }
     const files = lists.slice(1).flatMap((list) => list?.files ?? [])
-    expect(files).toHaveLength(44)
+    expect(files).toHaveLength(46)
     const named = new Set<string>()
     for (const { sha256, size } of files) {
       const parts: Buffer[] = []
