@@ -13,11 +13,12 @@ export interface Bench {
   readonly figures: Readonly<Record<string, Target & { readonly unit: string }>>
 }
 
-/** At most one bound: on the ratio to the peer, or on our figure alone. */
+/** Bounds on the ratio to the peer, and on our figure alone. */
 interface Target {
   readonly mostRatio?: number
   readonly leastRatio?: number
   readonly most?: number
+  readonly least?: number
 }
 
 export interface BenchSettings {
@@ -52,7 +53,7 @@ export async function measure(bench: Bench, rounds: number): Promise<object[]> {
     const [ours, peer] = [of(samples.ours), of(samples.peer)]
     const ratios = ours.map((value, round) => value / (peer[round] ?? Number.NaN))
     const ratio = median(ratios)
-    const [bound] = Object.entries(target)
+    const bounds = Object.entries(target).map((bound) => bound.join(' '))
     const compared = {
       peer: `${name} ${text(median(peer))}`,
       ratio: ratio.toFixed(2),
@@ -63,15 +64,17 @@ export async function measure(bench: Bench, rounds: number): Promise<object[]> {
       figure: `${figure}, ${unit}`,
       ours: text(median(ours)),
       ...(Number.isNaN(ratio) ? { peer: '' } : compared),
-      target: bound?.join(' ') ?? '',
-      result: bound === undefined ? '' : isMet(target, median(ours), ratio) ? 'met' : 'MISSED',
+      target: bounds.join(', '),
+      result: bounds.length === 0 ? '' : isMet(target, median(ours), ratio) ? 'met' : 'MISSED',
     }
   })
 }
 
-function isMet({ most, mostRatio, leastRatio }: Target, ours: number, ratio: number): boolean {
-  if (mostRatio !== undefined) return ratio <= mostRatio
-  return leastRatio === undefined ? ours <= (most ?? Infinity) : ratio >= leastRatio
+function isMet(target: Target, ours: number, ratio: number): boolean {
+  const { most = ours, least = ours, mostRatio = ratio, leastRatio = ratio } = target
+  // Without a peer the ratio is NaN.
+  const isWithin = (value: number, from: number, to: number) => !(value < from || value > to)
+  return isWithin(ours, least, most) && isWithin(ratio, leastRatio, mostRatio)
 }
 
 function text(value: number): string {

@@ -10,17 +10,23 @@ import type { Stoppable, Suite } from './bench.ts'
 import { builder } from './suites/builder.ts'
 import { checks } from './suites/checks.ts'
 import { documents } from './suites/documents.ts'
+import { edge } from './suites/edge.ts'
 import { lists } from './suites/lists.ts'
 import { log } from './suites/log.ts'
+import { payments } from './suites/payments.ts'
 import { recompute } from './suites/recompute.ts'
 import { start } from './suites/start.ts'
+import { visible } from './suites/visible.ts'
 import { writes } from './suites/writes.ts'
 
 const suites: Readonly<Record<string, Suite>> = {
   documents,
+  edge,
   builder,
+  visible,
   writes,
   checks,
+  payments,
   start,
   lists,
   log,

@@ -100,14 +100,17 @@ export function repeat(
 
 /** Sends the requests over connections that stay open, and measures after the first `warm` of them. @throws Error for a refusal */
 export async function load(
-  { address, pid }: ServerProcess,
+  server: ServerProcess | readonly ServerProcess[],
   requests: readonly Buffer[],
   warm: number,
   clients = 64,
 ): Promise<Sample> {
+  const servers = [server].flat()
+  const share = Math.ceil(clients / servers.length)
   const connections = await Promise.all(
-    Array.from({ length: clients }, () => openConnection(address)),
+    servers.flatMap(({ address }) => Array.from({ length: share }, () => openConnection(address))),
   )
+  const cpuUsOfAll = () => servers.reduce((sum, { pid }) => sum + cpuUsOf(pid), 0)
   const sendAll = async (queue: ArrayIterator<Buffer>): Promise<number[]> => {
     const times: number[] = []
     const client = async ({ send }: (typeof connections)[number]) => {
@@ -121,9 +124,9 @@ export async function load(
     return times
   }
   await sendAll(requests.slice(0, warm).values())
-  const before = cpuUsOf(pid)
+  const before = cpuUsOfAll()
   const { result: times, ms } = await timed(() => sendAll(requests.slice(warm).values()))
-  const cpuUs = (cpuUsOf(pid) - before) / times.length
+  const cpuUs = (cpuUsOfAll() - before) / times.length
   for (const { close } of connections) close()
   return { cpuUs, perSecond: (times.length / ms) * 1000, p99Ms: percentile(times, 0.99) }
 }

@@ -4,11 +4,12 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { evmSigner } from '../../src/client/signers.ts'
+import { pathOf } from '../../src/contract/routes.ts'
 import { demoMarkerPath } from '../../src/runtime/demo.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { requestText } from '../../test/support/keep-alive.ts'
 import { issued, listedPlatform, receiptFacts, submission } from '../../test/support/receipts.ts'
-import { ed25519Key } from '../../test/support/wallets.ts'
+import { ed25519Key, nearWallet, signedBody } from '../../test/support/wallets.ts'
 import type { TestWallet } from '../../test/support/wallets.ts'
 
 export const receiptsPath = '/api/v1/receipts'
@@ -31,6 +32,19 @@ export async function signReceipts(seed: string, count: number): Promise<readonl
       })
       const body = JSON.stringify(await submission(worker, issued(facts, platformKey), nowMs))
       return Buffer.from(requestText({ path: receiptsPath, body }))
+    }),
+  )
+}
+
+/** Registrations of new workers. */
+export async function signRegistrations(seed: string, count: number): Promise<readonly Buffer[]> {
+  const nowMs = Date.now()
+  return await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const profile = { display_name: `Worker ${at}`, skills: ['technical-writing'] }
+      const wallet = nearWallet(`${seed} ${at}`)
+      const body = JSON.stringify(await signedBody(wallet, 'register', profile, { nowMs }))
+      return Buffer.from(requestText({ path: pathOf('registerWorker'), body }))
     }),
   )
 }

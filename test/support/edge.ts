@@ -16,22 +16,32 @@ export interface EdgeOptions {
 
 type Replacement = readonly [from: string, to: string]
 
+/** Its workers may read the files of this user. */
+export const nginxUser = userInfo().uid === 0 ? 'user root;' : ''
+
 export async function startNginx(options: EdgeOptions): Promise<ServerProcess> {
   const { servicePort, publicDir, changes = [] } = options
-  return await run('nginx', (dir, port) => {
-    const conf = substitute('nginx.conf', [
-      // Its workers may read the files of this user.
-      ['user www-data;', userInfo().uid === 0 ? 'user root;' : ''],
+  return await startNginxWith((dir, port) =>
+    substitute('nginx.conf', [
+      ['user www-data;', nginxUser],
       ['pid /run/nginx.pid;', `pid ${dir}/nginx.pid;`],
       ['/var/lib/nginx/', `${dir}/state/`],
       ['listen 80 default_server;', `listen 127.0.0.1:${port} default_server;`],
       ['server 127.0.0.1:8787;', `server 127.0.0.1:${servicePort};`],
       ['/var/lib/agent-income-ledger/public/', `${publicDir}/`],
       ...changes,
-    ])
+    ]),
+  )
+}
+
+/** @param configure returns a configuration, whose state is in `state` of the directory */
+export async function startNginxWith(
+  configure: (dir: string, port: number) => string,
+): Promise<ServerProcess> {
+  return await run('nginx', (dir, port) => {
     mkdirSync(join(dir, 'state'))
     const file = join(dir, 'nginx.conf')
-    writeFileSync(file, conf)
+    writeFileSync(file, configure(dir, port))
     return ['-c', file, '-p', dir, '-g', 'daemon off;']
   })
 }

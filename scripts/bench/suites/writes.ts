@@ -1,22 +1,22 @@
-/** Durable signed receipts from 64 clients, against a bare service with the same checks and rows, and on PostgreSQL. */
+/** Durable signed receipts from 64 clients, against a bare service with the same checks and rows, and writes on PostgreSQL. */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { newPostgresDatabase } from '../../../test/support/new-database.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
-import type { ServerProcess } from '../../../test/support/server-process.ts'
+import { startTcpProxy } from '../../../test/support/tcp-proxy.ts'
 import type { Suite } from '../bench.ts'
 import { databaseIn, load, startPeer, startService } from '../processes.ts'
-import { listPlatform, signReceipts } from '../receipts.ts'
+import { listPlatform, signReceipts, signRegistrations } from '../receipts.ts'
 
 export const writes: Suite = {
-  about: 'signed receipts, durable before they are answered',
+  about: 'signed receipts and registrations, durable before they are answered',
   prepare: async ({ dir, quick, running }) => {
     const [warm, count] = quick ? [1500, 3000] : [4000, 12_000]
     let runs = 0
-    const post = async (server: ServerProcess) => {
+    const post = async (server: Parameters<typeof load>[0], sign = signReceipts) => {
       runs += 1
-      return await load(server, await signReceipts(`run ${runs}`, warm + count), warm)
+      return await load(server, await sign(`run ${runs}`, warm + count), warm)
     }
     const env = listPlatform(join(dir, 'run'))
     const service = await running(startService(dir, { env }))
@@ -34,18 +34,25 @@ export const writes: Suite = {
       }
     }
     const postgres = await running(startPostgres())
-    const other = join(dir, 'postgres')
-    listPlatform(join(other, 'run'))
-    for (const keys of ['run/keys', 'run/secrets']) {
-      cpSync(join(dir, keys), join(other, keys), { recursive: true })
+    const settings = { SMTP_URL: 'smtp://127.0.0.1:1', SNAPSHOT_GIT_REMOTE: join(dir, 'archive') }
+    const startReplica = async (name: string, DATABASE_URL: string) => {
+      const folder = join(dir, name)
+      listPlatform(join(folder, 'run'))
+      for (const keys of ['run/keys', 'run/secrets']) {
+        cpSync(join(dir, keys), join(folder, keys), { recursive: true })
+      }
+      return await running(startService(folder, { env: { ...env, ...settings, DATABASE_URL } }))
     }
-    const settings = {
-      ...env,
-      DATABASE_URL: await newPostgresDatabase(postgres.url),
-      SMTP_URL: 'smtp://127.0.0.1:1',
-      SNAPSHOT_GIT_REMOTE: join(dir, 'archive'),
-    }
-    const onPostgres = await running(startService(other, { env: settings }))
+    const url = await newPostgresDatabase(postgres.url)
+    const onPostgres = await startReplica('first', url)
+    const replicas = [
+      onPostgres,
+      await startReplica('second', url),
+      await startReplica('third', url),
+    ]
+    const { port } = await running(startTcpProxy(postgres.port, 1))
+    const farUrl = await newPostgresDatabase(postgres.url)
+    const far = await startReplica('far', farUrl.replace(`:${postgres.port}/`, `:${port}/`))
     return [
       {
         what: 'signed receipt',
@@ -66,6 +73,17 @@ export const writes: Suite = {
           perSecond: { unit: '1/s', leastRatio: 0.9 },
           p99Ms: { unit: 'ms' },
         },
+      },
+      {
+        what: 'signed receipt, three replicas on PostgreSQL',
+        ours: () => post(replicas),
+        peer: ['one service, SQLite', () => post(service)],
+        figures: { perSecond: { unit: '1/s', leastRatio: 1.3 }, p99Ms: { unit: 'ms' } },
+      },
+      {
+        what: 'registration, PostgreSQL behind 1 ms',
+        ours: () => post(far, signRegistrations),
+        figures: { perSecond: { unit: '1/s', least: 500 }, p99Ms: { unit: 'ms' } },
       },
     ]
   },
