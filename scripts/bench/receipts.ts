@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { railAdapters } from '../../builder/rails/index.ts'
+import { demoRulesFile } from '../../builder/world/demo-rules.ts'
 import { evmSigner } from '../../src/client/signers.ts'
 import { pathOf } from '../../src/contract/routes.ts'
 import { demoMarkerPath } from '../../src/runtime/demo.ts'
@@ -67,6 +69,8 @@ export function listPlatform(dataDir: string): Readonly<Record<string, string>> 
     join(authored, 'platforms.json'),
     JSON.stringify({ platforms: [listedPlatform(platformKey)] }),
   )
+  const rules = railAdapters.map(({ rail, rule }) => ({ rail, rule }))
+  writeFileSync(join(authored, demoRulesFile), JSON.stringify(rules))
   // Only a demo reads authored files from its own folder.
   writeFileSync(demoMarkerPath(dataDir), 'Made by `npm run bench`.\n')
   return { DEMO: 'on' }
