@@ -43,7 +43,7 @@ export async function signRegistrations(seed: string, count: number): Promise<re
   const nowMs = Date.now()
   return await Promise.all(
     Array.from({ length: count }, async (_, at) => {
-      const profile = { display_name: `Worker ${at}`, skills: ['technical-writing'] }
+      const profile = { display_name: `Worker ${at}`, skills: ['agent-news-reporting'] }
       const wallet = nearWallet(`${seed} ${at}`)
       const body = JSON.stringify(await signedBody(wallet, 'register', profile, { nowMs }))
       return Buffer.from(requestText({ path: pathOf('registerWorker'), body }))
