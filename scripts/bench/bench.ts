@@ -2,7 +2,7 @@
 import { median } from '../../src/core/median.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 
-/** The figures of one round, by name. */
+/** The figures of one round, by name, which ends with the unit. */
 export type Sample = Readonly<Record<string, number>>
 
 export interface Bench {
@@ -10,7 +10,7 @@ export interface Bench {
   readonly ours: () => Promise<Sample>
   readonly peer?: readonly [name: string, measure: () => Promise<Sample>]
   /** By name; the peer may lack some. */
-  readonly figures: Readonly<Record<string, Target & { readonly unit: string }>>
+  readonly figures: Readonly<Record<string, Target>>
 }
 
 /** Bounds on the ratio to the peer, and on our figure alone. */
@@ -48,7 +48,7 @@ export async function measure(bench: Bench, rounds: number): Promise<object[]> {
     samples.ours.push(await bench.ours())
     if (round % 2 === 0) samples.peer.push(await measurePeer())
   }
-  return Object.entries(bench.figures).map(([figure, { unit, ...target }]) => {
+  return Object.entries(bench.figures).map(([figure, target]) => {
     const of = (side: readonly Sample[]) => side.map((sample) => sample[figure] ?? Number.NaN)
     const [ours, peer] = [of(samples.ours), of(samples.peer)]
     const ratios = ours.map((value, round) => value / (peer[round] ?? Number.NaN))
@@ -61,7 +61,7 @@ export async function measure(bench: Bench, rounds: number): Promise<object[]> {
     }
     return {
       what: bench.what,
-      figure: `${figure}, ${unit}`,
+      figure,
       ours: text(median(ours)),
       ...(Number.isNaN(ratio) ? { peer: '' } : compared),
       target: bounds.join(', '),

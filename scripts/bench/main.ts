@@ -19,7 +19,7 @@ import { start } from './suites/start.ts'
 import { visible } from './suites/visible.ts'
 import { writes } from './suites/writes.ts'
 
-const suites: Readonly<Record<string, Suite>> = {
+const suites = {
   documents,
   edge,
   builder,

@@ -1,14 +1,17 @@
 /** The measured processes, and their load. CPU times come from `/proc` (Linux only). */
-import { execFileSync, fork, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 import { z } from 'zod'
 
+import { createCheckThreads } from '../../src/auth/check-threads.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { openConnection, requestText } from '../../test/support/keep-alive.ts'
 import { percentile } from '../../test/support/percentile.ts'
+import { quietLog } from '../../test/support/quiet-log.ts'
 import { startNodeServer } from '../../test/support/server-process.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 import type { Sample } from './bench.ts'
@@ -16,12 +19,7 @@ import type { Sample } from './bench.ts'
 export const databaseIn = (dir: string): string => join(dir, 'run/ledger.db')
 export const programOf = (source: string): string => join(packageRoot, 'dist', source)
 
-interface Start {
-  readonly env?: Readonly<Record<string, string>>
-  readonly args?: readonly string[]
-  readonly readyPath?: string
-  readonly probeEveryMs?: number
-}
+type Start = Partial<Parameters<typeof startNodeServer>[1]>
 
 /** Starts the service without builder, limits, polls or a log line per request. */
 export async function startService(dir: string, start: Start = {}): Promise<ServerProcess> {
@@ -49,16 +47,12 @@ export async function startPeer(name: string, start: Start = {}): Promise<Server
   })
 }
 
-const sampleSchema = z.record(z.string(), z.number())
-
-/** Runs a script of `tasks/` in a fresh process. Resolves with the sample that it sends. */
-export async function runTask(name: string, ...args: readonly string[]): Promise<Sample> {
-  const child = fork(programOf(`scripts/bench/tasks/${name}.js`), args)
-  let sample: unknown = null
-  child.once('message', (message) => (sample = message))
-  await once(child, 'exit')
-  return sampleSchema.parse(sample)
-}
+/** As the service starts it on two cores. */
+export const oneCheckThread = () =>
+  createCheckThreads(pathToFileURL(programOf('src/auth/check-worker.js')), {
+    cores: 2,
+    log: quietLog,
+  })
 
 export async function timed<T>(
   work: () => Promise<T> | T,
@@ -79,13 +73,21 @@ export function cpuUsOf(pid: number): number {
   return times.reduce((sum, ns) => sum + ns / 1000, 0)
 }
 
-/** @throws Error unless the program exits with 0 */
-export async function runProgram(args: readonly string[]): Promise<{ readonly ms: number }> {
-  return await timed(async () => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+const sample = z.record(z.string(), z.number())
+
+/** Runs a program, and adds the figures that it sends. @throws Error unless it exits with 0 */
+export async function runProgram(
+  args: readonly string[],
+): Promise<Sample & { readonly ms: number }> {
+  let sent: unknown = {}
+  const { ms } = await timed(async () => {
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const
+    const child = spawn(process.execPath, args, { stdio: [...stdio] })
+    child.once('message', (message) => (sent = message))
     await once(child, 'exit')
     if (child.exitCode !== 0) throw new Error(`failed: ${args.join(' ')}`)
-  }).then(({ ms }) => ({ ms }))
+  })
+  return { ...sample.parse(sent), ms }
 }
 
 /** Sends one request `warm + count` times to a server. */

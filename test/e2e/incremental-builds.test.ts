@@ -9,9 +9,6 @@ import { emptyBuildMemory } from '../../builder/jobs/build-memory.ts'
 import { build, buildIfChanged } from '../../builder/jobs/build.ts'
 import type { BuildOptions } from '../../builder/jobs/build.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
-import { createDirectory } from '../../builder/publish/store/directory.ts'
-import { railAdapters } from '../../builder/rails/index.ts'
-import { createHistory } from '../../builder/world/history.ts'
 import { rotateKey } from '../../scripts/cli/admin/keys.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
@@ -19,6 +16,7 @@ import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { buildOptions, firstExchangeKeys } from '../support/build-options.ts'
 import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { fillDisk } from './full-disk.ts'
@@ -32,15 +30,6 @@ const timeoutMs = 600_000
 const seed = Number(process.env['BUILDS_SEED'] ?? 20_261_121)
 const startMs = Date.UTC(2026, 10, 21, 6)
 const rails = ['apify', 'pact', 'x402']
-const leads = () => Promise.resolve()
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
-const site = {
-  url: 'https://ledger.test',
-  serviceName: 'agent-income-ledger',
-  version: '0.0.0',
-  historyUrl: null,
-  payments: { settlement: 'off', receiver: null },
-} as const
 
 let root: string
 let database: OpenDatabase
@@ -77,12 +66,8 @@ test(
     const keysDir = join(root, 'keys')
     const remembering = join(root, 'remembering')
     const memory = emptyBuildMemory({ dataDir })
-    const history = createHistory(database.reader)
     let keys = await loadKeys({ dir: keysDir, nowMs: startMs })
-    let exchangeKeys: Awaited<ReturnType<BuildOptions['exchangeKeys']>> = {
-      active: signingKeyFromSeed(Buffer.alloc(32, 7)),
-      retired: [],
-    }
+    let exchangeKeys: Awaited<ReturnType<BuildOptions['exchangeKeys']>> = firstExchangeKeys
     let nowMs = startMs
     let n = 0
     /** Writes until the disk is full; null for a disk with space. */
@@ -90,28 +75,12 @@ test(
     const done: string[] = []
     let published: PublishOutcome | null = null
 
-    const storeIn = (stateDir: string) =>
-      createDirectory({ publicDir: join(stateDir, 'public'), fence: 1, check: leads })
-    const store = storeIn(remembering)
     const optionsIn = (stateDir: string, database: OpenDatabase): BuildOptions => ({
-      database,
-      history: createHistory(database.reader),
-      dataDir,
-      adapters: railAdapters,
-      site,
-      pollEveryMs: 6 * hourMs,
-      keys,
+      ...buildOptions({ database, dataDir, keys, stateDir }),
       exchangeKeys: () => Promise.resolve(exchangeKeys),
-      stateDir,
-      store: storeIn(stateDir),
-      check: leads,
-      assetsDir: null,
-      repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' } },
       nowMs,
-      log: quiet,
-      lastVersion: () => Promise.resolve(0),
     })
-
+    const { history, store } = optionsIn(remembering, database)
     const kept = () => ({ ...optionsIn(remembering, database), history, store })
 
     async function write(name: string): Promise<void> {

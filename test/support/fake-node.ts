@@ -11,6 +11,8 @@ interface FakeLog {
   readonly address: string
   readonly topics: readonly Hex[]
   readonly data: Hex
+  /** Default: one transaction per log. */
+  readonly transactionHash?: Hex
 }
 
 export interface FakeNodeOptions {
@@ -117,11 +119,11 @@ export function createFakeNode(options: FakeNodeOptions): FakeNode {
 
   function wireLog({ block, ...log }: FakeLog, logIndex: number): object {
     return {
+      transactionHash: toHex(block * 1000 + logIndex, { size: 32 }),
       ...log,
       blockNumber: toHex(block),
       blockTimestamp: toHex(secondsOf(block)),
       logIndex: toHex(logIndex),
-      transactionHash: toHex(block * 1000 + logIndex, { size: 32 }),
     }
   }
 

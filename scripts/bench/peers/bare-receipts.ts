@@ -4,44 +4,34 @@
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { pathToFileURL } from 'node:url'
 
 import sqlite3 from 'sqlite3'
 
-import { createCheckThreads } from '../../../src/auth/check-threads.ts'
 import { messages, sha256Hex, signingText } from '../../../src/auth/messages.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { settings } from '../../../src/db/sqlite3/engine.ts'
-import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { settled } from '../../../test/support/large-ledger.ts'
-import { quietLog } from '../../../test/support/quiet-log.ts'
 import { testService } from '../../../test/support/wallets.ts'
+import { oneCheckThread } from '../processes.ts'
 import { platformKey } from '../receipts.ts'
 
-interface Submission {
-  readonly wallet: string
-  readonly timestamp: string
-  readonly signature: string
-  readonly platform_signature: string
-}
+type Submission = Record<'wallet' | 'timestamp' | 'signature' | 'platform_signature', string>
 
 const insertsOf = (from: number, to: number): string => {
-  const ofReceipts = `from source.receipts where seq > ${from} and seq <= ${to}`
-  const rows = {
-    receipts: `select * ${ofReceipts}`,
-    reputation_ledger: `select * from source.reputation_ledger where seq > ${from} and seq <= ${to}`,
-    reputation: `select reputation.* from (select to_wallet ${ofReceipts})
-      join source.reputation on wallet = to_wallet`,
-    answers: `select * from source.answers where rowid > ${from} and rowid <= ${to}`,
-    used_messages: `select * from source.used_messages where rowid > ${from} and rowid <= ${to}`,
-    log_queue: `select * from source.log_queue where seq > ${2 * from} and seq <= ${2 * to}`,
-  }
-  const inserts = Object.entries(rows).map(
-    ([table, of]) => `insert or replace into ${table} ${of};`,
-  )
-  return inserts.join(' ')
+  const insert = (table: string, rows: string) => `insert or replace into ${table} ${rows};`
+  const copy = (table: string, each: number) =>
+    insert(
+      table,
+      `select * from source.${table} where rowid > ${each * from} and rowid <= ${each * to}`,
+    )
+  const wallets = `select to_wallet from source.receipts where rowid > ${from} and rowid <= ${to}`
+  const tables = ['receipts', 'reputation_ledger', 'answers', 'used_messages']
+  return [
+    ...tables.map((table) => copy(table, 1)),
+    copy('log_queue', 2),
+    insert('reputation', `select * from source.reputation where wallet in (${wallets})`),
+  ].join(' ')
 }
 const { PORT, SOURCE = '', TARGET = '' } = process.env
 
@@ -50,8 +40,7 @@ const database = new sqlite3.Database(TARGET)
 const execute = async (script: string) => await settled((done) => database.exec(script, done))
 for (const [name, value] of Object.entries(settings)) await execute(`pragma ${name} = ${value}`)
 await execute(`attach '${SOURCE}' as source`)
-const worker = pathToFileURL(join(packageRoot, 'dist/src/auth/check-worker.js'))
-const { check } = createCheckThreads(worker, { cores: 2, log: quietLog })
+const { check } = oneCheckThread()
 
 let stored = 0
 let waiting: (() => void)[] = []

@@ -1,24 +1,19 @@
 /** Checks of signatures on the thread of the service, against the usual libraries in JavaScript. */
-import { pathToFileURL } from 'node:url'
-
 import { verifyAsync } from '@noble/ed25519'
 import { verifyMessage } from 'viem'
 
-import { createCheckThreads } from '../../../src/auth/check-threads.ts'
 import type { SignatureCheck } from '../../../src/auth/check.ts'
 import { hexData } from '../../../src/chain/values.ts'
-import { quietLog } from '../../../test/support/quiet-log.ts'
 import { ed25519Key, evmWallet } from '../../../test/support/wallets.ts'
-import type { Bench, Sample, Suite } from '../bench.ts'
-import { programOf, timed } from '../processes.ts'
+import type { Sample, Suite } from '../bench.ts'
+import { oneCheckThread, timed } from '../processes.ts'
 
 const message = `A receipt: ${'x'.repeat(500)}`
 
 export const checks: Suite = {
   about: 'checks of signatures on the thread of the service, against viem and @noble/ed25519',
   prepare: async ({ quick, running }) => {
-    const worker = pathToFileURL(programOf('src/auth/check-worker.js'))
-    const { check, close } = createCheckThreads(worker, { cores: 2, log: quietLog })
+    const { check, close } = oneCheckThread()
     await running(Promise.resolve({ stop: close }))
     const count = quick ? 500 : 3000
     const rate = async (checkOne: () => Promise<boolean>): Promise<Sample> => {
@@ -32,14 +27,14 @@ export const checks: Suite = {
       await rate(checkOne)
       return await rate(checkOne)
     }
-    const figures = (leastRatio: number) => ({ perSecond: { unit: '1/s', leastRatio } })
+    const figures = (leastRatio: number) => ({ perSecond: { leastRatio } })
     const { id: address, sign } = evmWallet('bench')
     const signature = hexData.parse(await sign(message))
     const personal = { message, signature, address: hexData.parse(address) }
     const { base64, publicKey, sign: signEd25519 } = ed25519Key('bench')
     const inBase64 = signEd25519(message)
     const bytes = [Buffer.from(inBase64, 'base64'), Buffer.from(message), publicKey] as const
-    const benches: Bench[] = [
+    return [
       {
         what: 'EIP-191',
         ours: ours({ scheme: 'eip191', ...personal }),
@@ -53,6 +48,5 @@ export const checks: Suite = {
         figures: figures(10),
       },
     ]
-    return benches
   },
 }

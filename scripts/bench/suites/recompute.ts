@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 import { openDatabase } from '../../../src/db/open.ts'
 import type { Suite } from '../bench.ts'
-import { pollPayments } from '../polls.ts'
+import { paymentsOf, pollAt } from '../polls.ts'
 import { buildOnce, databaseIn, programOf, runProgram, startService } from '../processes.ts'
 
 export const recompute: Suite = {
@@ -13,7 +13,8 @@ export const recompute: Suite = {
     mkdirSync(dirname(databaseIn(dir)))
     const database = await openDatabase({ url: databaseIn(dir) })
     const lines = quick ? 20_000 : 100_000
-    await pollPayments(database, Date.now(), lines)
+    const nowMs = Date.now()
+    await pollAt(database, [nowMs], paymentsOf(nowMs, lines))
     await database.close()
     buildOnce(dir)
     const { origin } = await running(startService(dir))
@@ -26,7 +27,7 @@ export const recompute: Suite = {
         what: `recompute, ${lines.toLocaleString('en-US')} lines`,
         ours: () => runProgram(ours),
         peer: ['read and hash', () => runProgram(peer)],
-        figures: { ms: { unit: 'ms', mostRatio: 3 } },
+        figures: { ms: { mostRatio: 3 } },
       },
     ]
   },

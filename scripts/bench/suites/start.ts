@@ -63,22 +63,18 @@ export const start: Suite = {
         what: 'start to first answer',
         ours,
         peer: ['its libraries', measure(() => startPeer('hono-app', { probeEveryMs, env }))],
-        figures: {
-          cpuMs: { unit: 'ms', mostRatio: 1.3 },
-          firstAnswerMs: { unit: 'ms' },
-          restMb: { unit: 'MB', most: 150 },
-        },
+        figures: { cpuMs: { mostRatio: 1.3 }, firstAnswerMs: {}, restMb: { most: 150 } },
       },
       {
         what: 'command line, --help',
         ours: help,
         peer: ['node -e 0', nothing],
-        figures: { ms: { unit: 'ms' }, moreMs: { unit: 'ms', most: 200 } },
+        figures: { ms: {}, moreMs: { most: 200 } },
       },
       {
         what: 'npm start in a clean checkout',
         ours: () => startOfStranger(join(dir, `checkout-${(checkouts += 1)}`)),
-        figures: { firstDocumentsMs: { unit: 'ms', most: 6000 } },
+        figures: { firstDocumentsMs: { most: 6000 } },
       },
     ]
   },
