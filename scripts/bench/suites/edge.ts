@@ -33,7 +33,7 @@ export const edge: Suite = {
       what,
       ours: () => measure(shipped, read),
       peer: ['cache of nginx', () => measure(plain, read)],
-      figures: { perSecond: { unit: '1/s', leastRatio: 0.97 } },
+      figures: { perSecond: { leastRatio: 0.97 } },
     }))
   },
 }
