@@ -32,7 +32,7 @@ export const payments: Suite = {
     const env = { ...settlement, RPC_URL_BASE: chain.url }
     const service = await running(startService(dir, { env }))
     const peer = await running(startPeer('x402-hono', { args: [chain.url, to, path] }))
-    const [warm, count] = quick ? [100, 400] : [200, 1500]
+    const [warm, count] = quick ? [100, 200] : [200, 1500]
     const buy = (server: ServerProcess) => async () => {
       const requests = await Promise.all(
         Array.from({ length: warm + count }, async () => {
