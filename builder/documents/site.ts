@@ -31,7 +31,7 @@ export const siteDocuments = snapshotFamily(
   },
 )
 
-/** Without retired keys: whoever still holds one could sign with it. */
+/** Retired keys are left out, since somebody may still hold one. */
 function didDocumentOf({ signingKeys, site }: Pick<World, 'signingKeys' | 'site'>): object {
   const id = didOf(site.url)
   const active = signingKeys.keys.filter(({ status }) => status === 'active')

@@ -19,7 +19,7 @@ export interface JsonBody {
   readonly bytes: number
 }
 
-/** `isOptional`: no body stands for an empty object. @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json` */
+/** If `isOptional`, a missing body is read as an empty object. @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json` */
 export async function readJsonBody(
   incoming: IncomingMessage,
   isOptional = false,

@@ -53,7 +53,7 @@ describe('a payment in a header', () => {
     }
   })
 
-  it('a payment identifier has 16 to 128 letters, digits, hyphens or underscores', () => {
+  it('a payment identifier consists of 16 to 128 letters, digits, hyphens and underscores', () => {
     const named = (info: unknown) =>
       headerOf({ ...version2, extensions: { 'payment-identifier': { info } } })
     const identifier = 'pay_7d5d747be160-e28'
