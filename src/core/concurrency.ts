@@ -101,23 +101,29 @@ export async function mapConcurrent<Item, Result>(
   return results
 }
 
-/** Starts `perTick` callers per tick; the others wait in order. `defer` runs a function in the next tick. */
+/** Starts `perTick` callers of each key per tick; the others wait in order. `defer` runs a function in the next tick. */
 export function createTickThrottle(
   perTick: number,
   defer: (next: () => void) => void,
-): () => Promise<void> {
-  const waiting: (() => void)[] = []
-  let started = 0
+): (key: number) => Promise<void> {
+  const turns = new Map<number, { started: number; readonly waiting: (() => void)[] }>()
   const tick = (): void => {
-    const batch = waiting.splice(0, perTick)
-    started = batch.length
-    if (started > 0) defer(tick)
-    for (const start of batch) start()
+    const due: (() => void)[] = []
+    for (const [key, turn] of turns) {
+      const batch = turn.waiting.splice(0, perTick)
+      turn.started = batch.length
+      if (batch.length === 0) turns.delete(key)
+      due.push(...batch)
+    }
+    if (turns.size > 0) defer(tick)
+    for (const start of due) start()
   }
-  return () => {
-    if (started >= perTick) return new Promise((resolve) => waiting.push(resolve))
-    if (started === 0) defer(tick)
-    started += 1
+  return (key) => {
+    if (turns.size === 0) defer(tick)
+    const turn = turns.get(key) ?? { started: 0, waiting: [] }
+    turns.set(key, turn)
+    if (turn.started >= perTick) return new Promise((resolve) => turn.waiting.push(resolve))
+    turn.started += 1
     return Promise.resolve()
   }
 }

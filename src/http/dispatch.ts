@@ -4,6 +4,7 @@ import { Hono } from 'hono'
 import { errorCodes } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
+import { createTickThrottle } from '../core/concurrency.ts'
 import { pageAliases } from '../core/site-pages.ts'
 import { answerFailure, queryOf } from './answer.ts'
 import type { HonoEnv, RequestContext } from './context.ts'
@@ -85,6 +86,9 @@ function withSuggestion(
   return near.length === 0 ? failure : { ...failure, details }
 }
 
+/** A network starts one request per tick, so that requests that it sends at once do not hold those of others. */
+const nextStart = createTickThrottle(1, (next) => setImmediate(next))
+
 interface DispatchDeps {
   readonly hono: Hono<HonoEnv>
   readonly docsUrl: string
@@ -110,8 +114,15 @@ export function createDispatch(deps: DispatchDeps): (context: RequestContext) =>
       },
     },
   )
+  const startInTurn = async (
+    { incoming, outgoing }: RequestContext,
+    network: number,
+  ): Promise<void> => {
+    await nextStart(network)
+    if (!incoming.socket.destroyed) await answer(incoming, outgoing)
+  }
   return (context) => {
-    const { incoming, outgoing } = context
+    const { incoming, outgoing, admission } = context
     contexts.set(incoming, context)
     observer?.began()
     if (requestLog !== null || observer !== null) {
@@ -120,7 +131,8 @@ export function createDispatch(deps: DispatchDeps): (context: RequestContext) =>
         requestLog?.(lineOf(context))
       })
     }
-    void answer(incoming, outgoing)
+    if (admission.network === null) void answer(incoming, outgoing)
+    else void startInTurn(context, admission.network)
   }
 }
 

@@ -59,7 +59,8 @@ const startsPerTick = 32
 export function createConcurrencyLimits(
   onShed: (limit: ConcurrencyLimitName) => void = () => undefined,
 ): ConcurrencyLimits {
-  const nextStart = createTickThrottle(startsPerTick, (next) => setImmediate(next))
+  const throttle = createTickThrottle(startsPerTick, (next) => setImmediate(next))
+  const nextStart = () => throttle(0)
   const create = (name: ConcurrencyLimitName, start = () => Promise.resolve()) =>
     createConcurrencyLimit(name, start, onShed)
   return {

@@ -155,16 +155,17 @@ describe('mapConcurrent', () => {
   })
 })
 
-test('a tick throttle starts at most its number of callers per tick, in order', async () => {
+test('a tick throttle starts at most its number of callers of a key per tick, in order', async () => {
   const ticks: (() => void)[] = []
   const nextTick = createTickThrottle(2, (next) => ticks.push(next))
   const started: number[] = []
-  for (const caller of [1, 2, 3, 4, 5]) void nextTick().then(() => started.push(caller))
+  for (const caller of [1, 2, 3, 4, 5]) void nextTick(0).then(() => started.push(caller))
+  void nextTick(1).then(() => started.push(6))
   await flushPromises()
-  expect(started).toEqual([1, 2])
+  expect(started).toEqual([1, 2, 6])
   for (const expected of [
-    [1, 2, 3, 4],
-    [1, 2, 3, 4, 5],
+    [1, 2, 6, 3, 4],
+    [1, 2, 6, 3, 4, 5],
   ]) {
     ticks.shift()?.()
     await flushPromises()
