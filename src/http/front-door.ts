@@ -11,15 +11,17 @@ import { unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
 import type { ClientAddresses } from '../limits/client-address.ts'
 import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
+import { markdownPath } from '../pages/page.ts'
 import { isNotModified } from './conditional.ts'
 import type { Endpoint, RequestContext, RouteMatch } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { chooseVariant } from './documents.ts'
-import type { StoredDocument } from './documents.ts'
+import type { StoredDocument, Variant } from './documents.ts'
 import type { ErrorRenderer } from './error-pages.ts'
 import { errorAnswer, sendError } from './errors.ts'
 import { METHODS, headerFailure, pathOfTarget, targetFailure } from './gate.ts'
-import { preflightHeaders } from './headers.ts'
+import { preflightHeaders, seeMarkdown } from './headers.ts'
+import { prefersMarkdown } from './negotiate.ts'
 import { hasCredentials } from './partner-auth.ts'
 import { readRequestHeaders } from './request-headers.ts'
 import type { RequestHeaders } from './request-headers.ts'
@@ -44,6 +46,12 @@ export interface FrontDoorDeps {
 }
 
 const documentMethods = ['GET', 'HEAD', 'OPTIONS'] as const
+
+interface Reply {
+  readonly status: number
+  readonly headers: string[] | Record<string, string>
+  readonly body: Buffer | null
+}
 
 export function createFrontDoor(
   deps: FrontDoorDeps,
@@ -78,6 +86,17 @@ export function createFrontDoor(
   const addressOf = (req: IncomingMessage, { forwardedFor }: RequestHeaders) =>
     clientAddress(req.socket.remoteAddress, forwardedFor)
 
+  const hasMarkdown = ({ entry }: StoredDocument): boolean =>
+    entry.content_type.startsWith('text/html') && store.get(markdownPath(entry.path)) !== undefined
+  const replyOf = (document: StoredDocument, variant: Variant, headers: RequestHeaders): Reply => {
+    if (prefersMarkdown(headers.accept) && hasMarkdown(document)) {
+      return { status: 303, headers: seeMarkdown(document.entry.path), body: null }
+    }
+    return isNotModified(headers.ifNoneMatch, headers.ifModifiedSince, variant)
+      ? { status: 304, headers: variant.notModifiedHeaders, body: null }
+      : { status: 200, headers: variant.headers, body: variant.body }
+  }
+
   const serveDocument = (
     req: IncomingMessage,
     res: ServerResponse,
@@ -95,22 +114,18 @@ export function createFrontDoor(
     if (variant === null) return refuse(req, res, { code: 'not_acceptable' }, found)
     const { method = '', url: target = '' } = req
     const isGet = method === 'GET'
-    const isUnchanged = isNotModified(headers.ifNoneMatch, headers.ifModifiedSince, variant)
-    if (isUnchanged) {
-      res.writeHead(304, variant.notModifiedHeaders)
-      res.end()
-    } else {
-      res.writeHead(200, variant.headers)
-      if (isGet) res.end(variant.body)
-      else res.end()
-    }
+    const reply = replyOf(document, variant, headers)
+    const body = isGet ? reply.body : null
+    res.writeHead(reply.status, reply.headers)
+    if (body === null) res.end()
+    else res.end(body)
     // A response 304 also counts as a view.
     if (document.articleSlug !== null && isGet) {
       deps.countView(document.articleSlug, addressOf(req, headers))
     }
     if (requestLog === null) return undefined
-    const status = isUnchanged ? 304 : 200
-    const bytes = isUnchanged || !isGet ? 0 : variant.body.byteLength
+    const { status } = reply
+    const bytes = body?.byteLength ?? 0
     const route = documentLabel(document)
     requestLog({ requestId: requestId(), method, target, route, status, startedMs, bytes })
     return undefined

@@ -1,3 +1,5 @@
+import { markdownPath } from '../pages/page.ts'
+
 /** Response headers that scripts on other sites may read (Fetch standard, CORS). */
 const exposed = [
   'Content-Length',
@@ -57,6 +59,12 @@ const pageHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
   'Referrer-Policy': 'same-origin',
+}
+
+/** Sends a client that prefers Markdown to that form of a page. Not stored: most caches ignore `Vary: Accept`. */
+export function seeMarkdown(path: string): Record<string, string> {
+  const location = markdownPath(path)
+  return { ...corsHeaders, Location: location, 'Cache-Control': 'no-store', Vary: 'Accept' }
 }
 
 export const preflightHeaders = {

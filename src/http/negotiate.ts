@@ -57,12 +57,19 @@ function weightOf(parameters: readonly string[]): number | null {
 
 /** Returns true if the header lists HTML with a higher weight than JSON. */
 export function prefersHtml(header: string | undefined): boolean {
-  if (header === undefined || !/text\/html/i.test(header)) return false
-  const weights = new Map<string, number>()
-  for (const [type, parameters] of partsOf(header)) {
-    const q = parameters.filter((parameter) => parameter.startsWith('q='))
-    weights.set(type, q.length === 0 ? 1 : (weightOf(q) ?? 0))
-  }
-  const page = weights.get('text/html') ?? 0
-  return page > 0 && page > (weights.get('application/json') ?? 0)
+  return weightIn(header, 'text/html') > weightIn(header, 'application/json')
+}
+
+/** Returns true if the header lists Markdown, and HTML with no higher weight. */
+export function prefersMarkdown(header: string | undefined): boolean {
+  const weight = weightIn(header, 'text/markdown')
+  return weight > 0 && weight >= weightIn(header, 'text/html')
+}
+
+/** Weight of a media type; 0 if the header does not list it, whatever its ranges. */
+function weightIn(header: string | undefined, type: string): number {
+  const found = partsOf(header ?? '').find(([listed]) => listed === type)
+  if (found === undefined) return 0
+  const q = found[1].filter((parameter) => parameter.startsWith('q='))
+  return q.length === 0 ? 1 : (weightOf(q) ?? 0)
 }

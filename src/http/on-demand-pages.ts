@@ -39,9 +39,10 @@ import { receiptPage } from '../pages/receipt.ts'
 import { shownLines, statementPage } from '../pages/statement.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
-import { policyHeaders } from './headers.ts'
+import { policyHeaders, seeMarkdown } from './headers.ts'
 import { listPages, namesOf } from './list-pages.ts'
 import { listWhileOpen } from './lists.ts'
+import { prefersMarkdown } from './negotiate.ts'
 import type { PublishedDocuments } from './published-documents.ts'
 import { publicPartner } from './routes/partners.ts'
 
@@ -85,6 +86,9 @@ export function onDemandEndpoints(deps: PageDeps): readonly Endpoint[] {
       const { wallet, id: last = '' } = c.env.match?.params ?? {}
       const id = decodeURIComponent(wallet === undefined ? last : `${wallet}/${last}`)
       const isMarkdown = id.endsWith('.md')
+      if (!isMarkdown && prefersMarkdown(c.env.incoming.headers.accept)) {
+        return c.body(null, 303, seeMarkdown(c.env.path))
+      }
       const page = await source(depsFor(c, deps), isMarkdown ? id.slice(0, -3) : id)
       const cache = cacheControl(maxAgeSeconds)
       if (!isMarkdown) {

@@ -7,6 +7,7 @@ export type RequestHeaders = ReturnType<typeof readRequestHeaders>
 export function readRequestHeaders(rawHeaders: readonly string[]) {
   let hostCount = 0
   let host = ''
+  let accept: string | undefined
   let acceptEncoding: string | undefined
   let ifNoneMatch: string | undefined
   let ifModifiedSince: string | undefined
@@ -20,6 +21,8 @@ export function readRequestHeaders(rawHeaders: readonly string[]) {
         hostCount += 1
         host = value
       }
+    } else if (name.length === 6) {
+      if (name.toLowerCase() === 'accept') accept = join(accept, value)
     } else if (name.length === 13) {
       if (name.toLowerCase() === 'if-none-match') ifNoneMatch = join(ifNoneMatch, value)
     } else if (name.length === 15) {
@@ -36,6 +39,7 @@ export function readRequestHeaders(rawHeaders: readonly string[]) {
     count: rawHeaders.length / 2,
     hostCount,
     host,
+    accept,
     acceptEncoding,
     ifNoneMatch,
     ifModifiedSince,

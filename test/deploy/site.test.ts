@@ -103,6 +103,18 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
       }
     })
 
+    test('sends only clients that ask for Markdown to the Markdown form of a page', async () => {
+      for (let round = 0; round < 2; round += 1) {
+        const { status, headers } = await get('/rails/alpha', 'Accept: text/markdown, */*;q=0.5')
+        expect([status, headers.get('location')]).toEqual([303, '/rails/alpha.md'])
+        const page = await get('/rails/alpha', browser)
+        expect([page.status, page.headers.get('content-type')]).toEqual([
+          200,
+          'text/html; charset=utf-8',
+        ])
+      }
+    })
+
     test.each([
       ['2025-11-25', 'legacy' as const],
       ['2026-07-28', { pin: '2026-07-28' }],

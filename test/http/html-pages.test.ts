@@ -34,6 +34,7 @@ const service = useService({
     jsonDocument('/api/v1/honesty/flags', { count: 1, flags: [reversed], computed_at: at }),
     page('/honesty', 'Flags.'),
     page('/docs', 'Guides.'),
+    { ...page('/docs.md', 'Guides.'), contentType: 'text/markdown; charset=utf-8' },
     page('/503', 'Not right now.'),
     page('/rails/x402', 'A rail.'),
   ],
@@ -246,4 +247,21 @@ test('pages rendered on request are rate limited like the API', async () => {
   }
   expect(status).toBe(429)
   expect((await send(limited.address, 'GET /none')).status).toBe(503)
+})
+
+test.each([
+  ['/docs', 'text/markdown', 303],
+  ['/docs', 'text/markdown, text/html;q=0.9, */*;q=0.1', 303],
+  [`/receipts/${receiptId}`, 'text/markdown', 303],
+  ['/docs', 'text/html, text/markdown;q=0.5', 200],
+  ['/docs', '*/*', 200],
+  ['/honesty', 'text/markdown', 200],
+])('%s with Accept: %s answers %i', async (path, accept, status) => {
+  const answer = await get(path, `Accept: ${accept}`)
+  expect(answer.status).toBe(status)
+  if (status === 200) return
+  const shown = ['location', 'cache-control', 'vary'].map((name) => answer.headers.get(name))
+  expect(shown).toEqual([`${path}.md`, 'no-store', 'Accept'])
+  const markdown = await get(`${path}.md`)
+  expect(markdown.headers.get('content-type')).toMatch(/^text\/markdown/)
 })
