@@ -8,7 +8,7 @@ const MAX_PATH = 300
 const MAX_MESSAGE = 500
 
 /**
- * Returns one entry per problem, at most 100. For a union, describes the closest member.
+ * Returns one entry per problem, at most 100. For a union, describes the closest member; of several, the text of the union if it has one.
  * @param value the invalid input, to distinguish missing fields from wrong types.
  * @param unknownField describes an unknown top-level field.
  */
@@ -39,7 +39,9 @@ function describeIssue(
     }))
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const [closest = []] = issue.errors.toSorted((a, b) => distanceOf(a) - distanceOf(b))
+    const [closest = [], next = []] = issue.errors.toSorted((a, b) => distanceOf(a) - distanceOf(b))
+    const isOwn = issue.message !== 'Invalid input' && distanceOf(closest) === distanceOf(next)
+    if (isOwn) return [{ path: path.join('.'), message: issue.message }]
     return closest.flatMap((inner) =>
       describeIssue({ ...inner, path: [...path, ...inner.path] }, value, unknownField),
     )

@@ -108,7 +108,7 @@ test('a dispute is opened with its author, answered, and decided, with an entry 
   )
 })
 
-test('a dispute about a target that does not exist returns 422, and nothing is stored', async () => {
+test('a dispute about a target that does not exist or is of another kind is refused, and nothing is stored', async () => {
   for (const target of [
     { flag_id: 'flg_00' },
     { receipt_id: `rcp_${'00'.repeat(32)}` },
@@ -118,6 +118,13 @@ test('a dispute about a target that does not exist returns 422, and nothing is s
     const answer = await service.postJson(disputes, await signed(claimOf({ target })))
     expectRefusal(answer, 422, 'refused')
   }
+  const other = await signed(claimOf({ target: { handle: 'acme' } }))
+  const message =
+    'must have path and sha256 of a document, the flag_id of a flag, or the receipt_id of a receipt'
+  expect(await service.postJson(disputes, other)).toMatchObject({
+    status: 400,
+    body: { issues: [{ path: 'target', message }] },
+  })
   expect((await service.getJson(`${disputes}?limit=5`)).body).toMatchObject({ total: 0 })
 })
 

@@ -19,16 +19,19 @@ import { receiptId } from './receipt.ts'
 
 export const disputeTarget = named(
   'DisputeTarget',
-  z.union([
-    bodyModel('DocumentTarget', {
-      path: text(512).regex(/^\/[\w.~/-]*$/, 'must be the path of a published document'),
-      sha256: sha256Hex,
-    }),
-    bodyModel('FlagTarget', {
-      flag_id: text(80).regex(/^flg_[0-9a-f]{1,64}$/, 'must be the id of a flag'),
-    }),
-    bodyModel('ReceiptTarget', { receipt_id: receiptId }),
-  ]),
+  z.union(
+    [
+      bodyModel('DocumentTarget', {
+        path: text(512).regex(/^\/[\w.~/-]*$/, 'must be the path of a published document'),
+        sha256: sha256Hex,
+      }),
+      bodyModel('FlagTarget', {
+        flag_id: text(80).regex(/^flg_[0-9a-f]{1,64}$/, 'must be the id of a flag'),
+      }),
+      bodyModel('ReceiptTarget', { receipt_id: receiptId }),
+    ],
+    'must have path and sha256 of a document, the flag_id of a flag, or the receipt_id of a receipt',
+  ),
 )
 export type DisputeTarget = z.infer<typeof disputeTarget>
 
