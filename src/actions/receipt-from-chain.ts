@@ -3,7 +3,7 @@ import type { z } from 'zod'
 
 import { receiptId } from '../auth/messages.ts'
 import { ArtifactError, offerKind, readArtifact, receiptKind } from '../auth/offer-receipt.ts'
-import { chainOfNetwork, chains } from '../chain/chains.ts'
+import { chainOfNetwork, chains, evmChainNames } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { ChainReceiptBody } from '../contract/schemas/receipt.ts'
@@ -137,7 +137,7 @@ async function readPart<Payload>(name: string, ...from: Parameters<typeof readAr
 function requireChain(network: string): EvmChainName {
   const chain = chainOfNetwork(network)
   if (chain !== null) return chain
-  const known = Object.keys(chains).join(', ')
+  const known = evmChainNames.join(', ')
   throw new ApiError('refused', `The ledger records payments on ${known}, not on ${network}`)
 }
 

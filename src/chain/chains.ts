@@ -26,16 +26,16 @@ const evmChain = chain.extend({
   }),
 })
 
-const names = entriesOf(evmChains).map(([name]) => name)
+export const evmChainNames = entriesOf(evmChains).map(([name]) => name)
 
 export const chains = {
-  ...z.record(z.enum(names), evmChain).parse(evmChains),
+  ...z.record(z.enum(evmChainNames), evmChain).parse(evmChains),
   solana: chain.parse(solana),
 }
 
 /** Of a CAIP-2 network, or of its name in x402 version 1. Null for chains without receipts. */
 export function chainOfNetwork(network: string): EvmChainName | null {
-  const named = names.find(
+  const named = evmChainNames.find(
     (name) => name === network || `eip155:${chains[name].chainId}` === network,
   )
   return named ?? null
