@@ -111,8 +111,10 @@ async function handlerFor(options: Options, list: ReadList): Promise<McpHttpHand
   const onerror = ({ message }: Error) => log.debug('mcp request refused', { reason: message })
   const make = () => {
     const about = { name: 'agent-income-ledger', title: 'Agent Income Ledger', version }
-    const told = { instructions: site.isDemo ? `${demoSentence} ${instructions}` : instructions }
-    const server = new sdk.McpServer({ ...about, websiteUrl: site.url }, told)
+    const server = new sdk.McpServer(
+      { ...about, websiteUrl: site.url },
+      { instructions: site.isDemo ? `${demoSentence} ${instructions}` : instructions },
+    )
     for (const { name, config, call } of tools) {
       server.registerTool(
         name,
@@ -125,8 +127,8 @@ async function handlerFor(options: Options, list: ReadList): Promise<McpHttpHand
       const argsSchema = listedSchema(input, 'input')
       server.registerPrompt(name, { title, description, argsSchema }, (sent) => {
         try {
-          const told = filled(text, validate(input.strict(), sent))
-          return { messages: [{ role: 'user', content: { type: 'text', text: told } }] }
+          const prompt = filled(text, validate(input.strict(), sent))
+          return { messages: [{ role: 'user', content: { type: 'text', text: prompt } }] }
         } catch (error) {
           throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, textOf(error))
         }
