@@ -278,6 +278,18 @@ describe('the MCP endpoint', () => {
       body,
     })
 
+  test('the requests of the docs list the tools and call one', async () => {
+    const docs = await readFile('data/docs/mcp.md', 'utf8')
+    const answers = []
+    for (const [, request = ''] of docs.matchAll(/^mcp '(.+)'$/gm)) {
+      answers.push(await (await post(request)).text())
+    }
+    expect(answers).toEqual([
+      expect.stringMatching(/^data: .*"name":"list_opportunities"/m),
+      expect.stringMatching(/^data: .*"structuredContent":\{.*"opportunities":\[\{/m),
+    ])
+  })
+
   test('the MCP endpoint accepts cross-origin scripts and counts their calls', async () => {
     const preflight = await fetch(`${service.url}/mcp`, { method: 'OPTIONS' })
     expect(preflight.status).toBe(204)
