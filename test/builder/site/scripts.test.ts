@@ -77,12 +77,17 @@ test('the script of the signing guide, continued by the guide for partners, sign
   expect(output).toMatch(/\n201 \{[^]*handle: 'acme-agents'[^]*\n200 \{[^]*tier: 'free'/)
 })
 
-test('the script of the guide to disputes opens one about a published document', async () => {
+test('the script of the guide to disputes opens one about a published document and keeps its key', async () => {
   const world = fullWorld('https://ledger.test')
   const site = { ...world.site, url: ledger.url }
-  const output = await runScriptOf('/docs/disputing', { ...world, site })
-  expect(output).toMatch(/^201 \{/)
-  expect(output).toContain("claim: 'The list lacks our rail.'")
+  const folder = tempFolder()
+  const script = scriptOf('/docs/disputing', { ...world, site })
+  const first = await run(script, folder)
+  expect(first).toMatch(/^201 \{/)
+  expect(first).toContain("claim: 'The list lacks our rail.'")
+  expect(statSync(join(folder, 'ed25519.pem')).mode & 0o777).toBe(0o600)
+  // The wallet is the same: it has one undecided dispute per target.
+  expect(await run(script, folder)).toMatch(/^409 \{/)
 })
 
 test('the script of the verifying guide accepts a published document', async () => {
