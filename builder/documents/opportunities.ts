@@ -1,6 +1,6 @@
-import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
 import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
+import { flagCaveat, isReaderTrouble } from '../../src/core/flags/index.ts'
 import { usdcOrNull } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
@@ -80,13 +80,10 @@ function caveatsOf(
   }
   return [
     ...caveats,
-    ...world.openFlags.filter((flag) => isDoubt(flag, authored.rail)).map(({ title }) => title),
+    ...world.openFlags
+      .filter((flag) => flag.rail === authored.rail && !isReaderTrouble(flag))
+      .map(flagCaveat),
   ]
-}
-
-/** Returns true for a flag of the rail that is not already among its caveats. */
-function isDoubt(flag: Flag, rail: string): boolean {
-  return flag.rail === rail && flag.kind !== 'poll_failed' && flag.kind !== 'stale_figures'
 }
 
 function byExpectedIncome(a: Opportunity, b: Opportunity): number {

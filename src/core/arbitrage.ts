@@ -1,5 +1,7 @@
 import { unknownWorkerIncome } from './figures.ts'
 import type { Figures } from './figures.ts'
+import { flagCaveat } from './flags/index.ts'
+import type { FlagFinding } from './flags/kind.ts'
 import { quantile } from './median.ts'
 import type { RailStatus } from './rules/status.ts'
 
@@ -56,10 +58,7 @@ export interface ArbitrageRail {
   readonly stale: boolean
   readonly pollFailed: boolean
   /** Open flags, except those about failed polls and stale figures. */
-  readonly flags: readonly {
-    readonly severity: 'info' | 'warning' | 'critical'
-    readonly title: string
-  }[]
+  readonly flags: readonly Pick<FlagFinding, 'severity' | 'title'>[]
 }
 
 const tierConfidence = { A: 1, B: 0.7, C: 0.4, D: 0.2 } as const satisfies Record<
@@ -162,7 +161,7 @@ function caveatsOf(
       ? 'The expected income is less than a micro-USDC a day, so it never covers the entry cost.'
       : null,
   ]
-  return [...caveats.filter((caveat) => caveat !== null), ...rail.flags.map(({ title }) => title)]
+  return [...caveats.filter((caveat) => caveat !== null), ...rail.flags.map(flagCaveat)]
 }
 
 function unknownCreator({ tpv30dMicroUsdc, uniqueCreators30d }: ArbitrageRail['figures']): string {

@@ -9,6 +9,7 @@ import type { Rail } from '../contract/schemas/rail.ts'
 import { allGood } from '../core/check.ts'
 import { entriesOf, recordOf } from '../core/entries.ts'
 import { knownFigure } from '../core/figures.ts'
+import { flagCaveat } from '../core/flags/index.ts'
 import { evidenceTenths, reputationFormula } from '../core/reputation/formula.ts'
 import { reputationDecayDays } from '../core/reputation/standing.ts'
 import type { ReadList } from '../db/lists.ts'
@@ -90,7 +91,7 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
   const { skills } = read('listSkills')
   const siteUrl = deps.site.url
   const opportunity = opportunities.find((candidate) => candidate.rail === entry.rail)
-  const open = flags.filter((flag) => flag.rail === entry.rail).map(({ title }) => title)
+  const open = flags.filter((flag) => flag.rail === entry.rail).map(flagCaveat)
   const applies = deps.reference().rails.get(entry.rail)?.apply !== undefined
   return {
     ...rowOf(entry),

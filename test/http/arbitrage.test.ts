@@ -33,7 +33,9 @@ describe('the arbitrage ranking', () => {
       expected_usd_per_day_per_creator: perCreator,
       breakeven_days: 0,
       confidence: 0.8,
-      caveats: ['Rail alpha: more than half of the raw volume does not pass the filter rule'],
+      caveats: [
+        'warning: Rail alpha: more than half of the raw volume does not pass the filter rule',
+      ],
     })
     expect(rows.get('beta')).toMatchObject({
       expected_usd_per_day_per_creator: null,

@@ -50,6 +50,9 @@ const calls = () =>
         pays_now: true,
         apply_url: 'https://alpha.example/apply',
         entry_requirements: ['a wallet'],
+        caveats: [
+          'warning: Rail alpha: more than half of the raw volume does not pass the filter rule',
+        ],
       },
     ],
     verify_receipt: [{ id: receiptId }, { holds: true, kind: 'platform' }],

@@ -20,9 +20,14 @@ export const flagTexts = [
   ['receipt_reversed', 'A previously verified receipt is no longer verified.'],
 ] as const
 
-/** Reports a problem of our own reader, not of the rail. */
+/** Reports a problem of our own reader, not of the rail; `stale` and `poll_error` show it too. */
 export function isReaderTrouble({ kind }: { readonly kind: string }): boolean {
   return kind === 'poll_failed' || kind === 'stale_figures'
+}
+
+/** The first word is the severity. */
+export function flagCaveat({ severity, title }: Pick<FlagFinding, 'severity' | 'title'>): string {
+  return `${severity}: ${title}`
 }
 
 export interface DetectedFlags {

@@ -6,6 +6,7 @@ import type { Rail } from '../../contract/schemas/rail.ts'
 import { arbitrageCaveats, confidenceRule, rankRails } from '../../core/arbitrage.ts'
 import type { ArbitrageRail } from '../../core/arbitrage.ts'
 import { knownFigure } from '../../core/figures.ts'
+import { isReaderTrouble } from '../../core/flags/index.ts'
 import { microPerUsdc, usdcOrNull } from '../../core/money.ts'
 import type { Handlers } from '../handler-types.ts'
 import { oncePerSet } from '../published-documents.ts'
@@ -61,9 +62,6 @@ function arbitrageOf(
   }
 }
 
-/** `stale` and `poll_error` already report these flags. */
-const countedAlready: readonly string[] = ['poll_failed', 'stale_figures']
-
 function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
   const volumeUsdc = knownFigure(rail, 'tpv_30d_usdc')
   return {
@@ -81,6 +79,6 @@ function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
     figuresSource: rail.figures_source,
     stale: rail.stale,
     pollFailed: rail.poll_error !== undefined,
-    flags: flags.filter((flag) => flag.rail === rail.rail && !countedAlready.includes(flag.kind)),
+    flags: flags.filter((flag) => flag.rail === rail.rail && !isReaderTrouble(flag)),
   }
 }
