@@ -8,7 +8,13 @@ import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import { payingText } from '../../src/pages/page-cards.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import { doubtsOf, isAudited, keptVolume, leftOutShare } from '../../src/pages/rail-parts.ts'
+import {
+  doubtsOf,
+  isAudited,
+  keptVolume,
+  leftOutShare,
+  payingPartsText,
+} from '../../src/pages/rail-parts.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import { filterStyles } from './filters.ts'
@@ -60,18 +66,17 @@ const searchField = html`<form class="search" role="search" action="/search">
   <button class="btn" type="submit">Search</button>
 </form>`
 
-/** When we read, and which of the paying rails in the headline need a second look. */
+/** When we read, and what the number of paying rails in the headline consists of. */
 function lastPoll(rails: readonly ListedRail[]): Inline {
   const polls = rails.flatMap(({ record }) => record.state.lastPollAtMs ?? [])
   if (polls.length === 0) return 'No rail has been polled yet.'
-  const paying = rails.filter(({ offer, rank }) => offer !== undefined && rank < 2)
-  const doubted = paying.filter(({ rank }) => rank === 1).length
+  const paying = rails.filter(({ offer }) => offer !== undefined)
   const isAnyRead = rails.some(({ record }) => record.state.lastGoodPollAtMs !== null)
   const note = !isAnyRead
     ? '. No poll has succeeded yet'
-    : doubted === 0
+    : paying.length === 0
       ? ''
-      : `. Of the ${paying.length} that pay, ${doubted} ${doubted === 1 ? 'has' : 'have'} an open warning or old figures`
+      : `. Paying now${payingPartsText(paying)}`
   return inline`Last poll: ${time(Math.max(...polls))}${note}`
 }
 

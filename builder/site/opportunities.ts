@@ -21,7 +21,6 @@ import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import {
-  alsoPaying,
   doubtNote,
   entryCost,
   incomeRange,
@@ -29,6 +28,7 @@ import {
   keptVolume,
   lastPayout,
   needs,
+  payingPartsText,
   payingSections,
   railLink,
   statusPill,
@@ -44,7 +44,7 @@ export const opportunitiesPage = pageSource(listedParts, (world) => {
     .filter(({ view, offer }) => offer !== undefined || isOldCount(view))
     .toSorted((a, b) => incomeOf(b) - incomeOf(a))
   const ranges = paying.flatMap(({ view }) => (isAudited(view) ? [] : (incomeRange(view) ?? [])))
-  const answer = `${verdictOf(paying, isAnyRailKnown(world))}${alsoPaying(paying)}`
+  const answer = verdictOf(paying, isAnyRailKnown(world))
   return {
     path: '/opportunities',
     title: 'Where can my agent earn?',
@@ -78,16 +78,19 @@ const incomeOf = ({ offer }: ListedRail) => offer?.expected_usd_per_day ?? -1
 
 function verdictOf(rails: readonly ListedRail[], isKnown: boolean): string {
   if (!isKnown) return 'No reading has shown yet which rails pay.'
-  const paying = rails.filter(({ rank }) => rank === 0)
-  if (paying.length === 0) return 'No rail without a warning or old figures pays now.'
-  const known = paying.map(incomeOf).filter((income) => income >= 0)
+  const paying = rails.filter(({ offer }) => offer !== undefined)
+  if (paying.length === 0) return 'No rail pays now.'
+  const clear = paying.filter(({ rank }) => rank === 0)
+  const known = clear.map(incomeOf).filter((income) => income >= 0)
   const [lowest, highest] = [Math.min(...known), Math.max(...known)].map(shortAmount)
   const range = lowest === highest ? highest : `${lowest} to ${highest}`
-  const without = paying.length - known.length
+  const without = clear.length - known.length
   return [
-    `${counted(paying.length, 'rail')} ${paying.length === 1 ? 'pays' : 'pay'} now.`,
-    known.length === 0 ? '' : ` A worker earned ${range} USDC a day there on average.`,
-    without === 0 ? '' : ` On ${without} of them the income is unknown.`,
+    `${counted(paying.length, 'rail')} ${paying.length === 1 ? 'pays' : 'pay'} now${payingPartsText(paying)}.`,
+    known.length === 0
+      ? ''
+      : ` Without a warning or old figures a worker earned ${range} USDC a day on average.`,
+    without === 0 ? '' : ` On ${without} of those rails the income is unknown.`,
   ].join('')
 }
 

@@ -15,7 +15,13 @@ import { pencil, shortAmount, sub, unknown } from '../../src/pages/figures.ts'
 import { code, inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { skillPath } from '../../src/pages/paths.ts'
-import { alsoPaying, isAudited, needs, railLink, statusPill } from '../../src/pages/rail-parts.ts'
+import {
+  isAudited,
+  needs,
+  payingPartsText,
+  railLink,
+  statusPill,
+} from '../../src/pages/rail-parts.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { filterForm, filterStyles } from './filters.ts'
@@ -158,13 +164,9 @@ function railsBySkill(world: SkillWorld): ReadonlyMap<string, readonly ListedRai
 function summary(sold: readonly ListedRail[]): string {
   if (sold.length === 0) return 'No rail of this ledger sells it yet.'
   const paying = sold.filter(({ offer }) => offer !== undefined)
-  const [read, warned] = [[0, 1], [1]].map(
-    (ranks) => paying.filter(({ rank }) => ranks.includes(rank)).length,
-  )
-  const doubted = warned === 0 ? '' : `, ${warned} of them with an open warning or old figures`
   const unjudged = sold.filter(({ view }) => !view.judged).length
   const rest = unjudged === 0 ? '' : `; ${unjudged} ${unjudged === 1 ? 'is' : 'are'} not judged`
-  return `${read} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${read === 1 ? 'pays' : 'pay'} now${doubted}${rest}.${alsoPaying(paying.filter(({ rank }) => rank === 2))}`
+  return `${paying.length} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${paying.length === 1 ? 'pays' : 'pay'} now${payingPartsText(paying)}${rest}.`
 }
 
 function bestText(sold: readonly ListedRail[]): Inline {

@@ -24,11 +24,11 @@ import { chip } from './lists.ts'
 import type { SitePage } from './page.ts'
 import { railPath } from './paths.ts'
 import {
-  alsoPaying,
   doubtNote,
   doubtsOf,
   incomeRange,
   isAudited,
+  payingPartsText,
   payingSections,
   railLink,
   readText,
@@ -119,24 +119,21 @@ function answer(paying: readonly Match[], wishes: Wishes, isKnown: boolean): Inl
   ].filter((part) => part !== null)
   const prefix = given.length === 0 ? '' : `With ${given.join(' and ')}, `
   const where = chain === undefined ? '' : ` on ${chain}`
-  const matches = paying.filter(({ rank }) => rank === 0)
-  const also = alsoPaying(paying)
-  if (!isKnown) return `No reading has shown yet which rails pay.${also}`
-  if (matches.length === 0) {
-    const none = also === '' ? 'no rail' : 'no rail without a warning or old figures'
-    return `${capitalized(`${prefix}${none} pays${where} now`)}.${also} What is left out, and why, is below.`
+  if (!isKnown) return 'No reading has shown yet which rails pay.'
+  if (paying.length === 0) {
+    return `${capitalized(`${prefix}no rail pays${where} now`)}. What is left out, and why, is below.`
   }
-  const pays = matches.length === 1 ? 'pays' : 'pay'
-  const ready = matches.filter((match) => !lacks(match))
-  const medians = ready.flatMap(({ entry }) => incomeRange(entry)?.median ?? [])
+  const ready = paying.filter((match) => !lacks(match))
+  const medians = ready.flatMap(({ entry, rank }) =>
+    rank === 0 ? (incomeRange(entry)?.median ?? []) : [],
+  )
   const best = medians.length === 0 ? null : Math.max(...medians)
   return [
-    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(matches.length, 'rail'))} ${pays}${where} now`,
-    has === undefined ? '. ' : `, ${ready.length} of them with what your agent has. `,
+    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(paying.length, 'rail'))} ${paying.length === 1 ? 'pays' : 'pay'}${where} now${payingPartsText(paying)}. `,
+    has === undefined ? '' : `Your agent has what ${ready.length} of them ask for. `,
     best === null
       ? 'What a typical worker earns there is unknown.'
-      : inline`On the best of them half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}.`,
-    also,
+      : inline`On the best of those without a warning half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}.`,
     skill === undefined ? '' : ' Figures are of all workers of a rail, not of one skill.',
     ' No figure is a promise.',
   ]

@@ -19,23 +19,18 @@ type CardPoll = Pick<RailPoll, 'outcome' | 'polled_at' | 'tpv_30d_usdc'>
 type CardStats = Omit<Stats, 'computed_at'>
 type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
-const readPaying = (rails: readonly Pick<Rail, 'figures_source' | 'status'>[]) =>
-  rails.filter((rail) => !isAudited(rail) && rail.status === 'paying').length
-
-/** A headline without a zero while no rail has been read. Rails that only others counted are not in it. */
+/** A headline without a zero while no reading has shown which rails pay. */
 export function payingText(
-  { rails_paying: said }: Pick<Stats, 'rails_paying'>,
-  rails: readonly Pick<Rail, 'figures_source' | 'judged' | 'status'>[],
+  { rails_paying: paying, rails_judged: judged, unknown_figures: unknown }: CardStats,
+  rails: readonly Pick<Rail, 'figures_source'>[],
 ): string {
-  const read = rails.filter((rail) => !isAudited(rail))
-  const paying = readPaying(rails)
-  if (said > 0 && paying === 0) {
-    return `${counted(said, 'rail')} ${said === 1 ? 'was' : 'were'} paying when others last counted`
+  if (!unknown.includes('rails_paying')) {
+    return `${paying} of ${counted(judged, 'judged rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents`
   }
-  if (read.length === 0) return 'No rail has been read yet'
-  if (read.every((rail) => !rail.judged)) return 'No rail has been judged yet'
-  const of = `${counted(read.length, 'rail')}${read.length === rails.length ? '' : ' we have read'}`
-  return `${paying} of ${of} ${paying === 1 ? 'pays' : 'pay'} AI agents`
+  if (paying > 0) {
+    return `${counted(paying, 'rail')} ${paying === 1 ? 'was' : 'were'} paying when others last counted`
+  }
+  return `No rail has been ${rails.every(isAudited) ? 'read' : 'judged'} yet`
 }
 
 export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
@@ -50,7 +45,7 @@ export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
     title: payingText(stats, rails),
     figures: [
       ['USDC in 30 days', isUnknown('tpv_30d_usdc') ? unknown : money(stats.tpv_30d_usdc)],
-      ['rails paying', isUnknown('rails_paying') ? unknown : whole(readPaying(rails))],
+      ['rails paying', isUnknown('rails_paying') ? unknown : whole(stats.rails_paying)],
       ['verified receipts', countOf(stats.receipts_verified)],
       ['open flags', whole(stats.open_flags)],
     ],

@@ -154,15 +154,19 @@ export function payingSections<Row extends Ranked>(
   })
 }
 
-/** What a headline about paying rails leaves out. */
-export function alsoPaying(rails: readonly Ranked[]): string {
-  const [warned, said] = [1, 2].map((wanted) => rails.filter(({ rank }) => rank === wanted).length)
-  return [
-    warned === 0
-      ? ''
-      : ` ${warned} more ${warned === 1 ? 'pays' : 'pay'}, with an open warning or old figures.`,
-    said === 0 ? '' : ` ${said} more paid when others last counted.`,
-  ].join('')
+const payingParts = [
+  'without a warning or old figures',
+  'with an open warning or old figures',
+  'counted by others only',
+] as const
+
+/** What a number of rails that pay now, as `rails_paying` counts them, consists of; follows the words. */
+export function payingPartsText(rails: readonly Ranked[]): string {
+  const parts = payingParts.flatMap((text, wanted) => {
+    const { length } = rails.filter(({ rank }) => rank === wanted)
+    return length === 0 ? [] : `${length} ${text}`
+  })
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`
 }
 
 /** The title of a flag without the name of its rail, for places that show the name already. */

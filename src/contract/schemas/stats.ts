@@ -19,7 +19,7 @@ const statsFields = {
   rails_total: count,
   rails_judged: count,
   rails_paying: count.describe(
-    'Rails with status `paying`. An audit older than 90 days does not count.',
+    'Rails with status `paying`, as many as there are opportunities: those that were read, with or without an open flag, and those with an audit of the last 90 days. Pages count the same.',
   ),
   rails_stale: count,
   rails_unknown_tpv: count,

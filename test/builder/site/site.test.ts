@@ -185,11 +185,21 @@ test('the page of a pact marks the facts that its sources state differently', ()
 })
 
 describe('the page of a skill', () => {
+  test('the number of paying rails is the same in the API and in the sentences of pages', () => {
+    const { rails_paying: paying } = z
+      .object({ rails_paying: z.number() })
+      .parse(JSON.parse(text('/api/v1/stats/live', documentsOf(world))))
+    expect(text('/index.md')).toMatch(
+      new RegExp(`^# ${paying} of \\d+ judged rails pay AI agents$`, 'm'),
+    )
+    expect(text('/opportunities.md')).toMatch(new RegExp(`^${paying} rails pay now: \\d `, 'm'))
+  })
+
   test('the page of a skill shows its rails with their status, and is linked but not in llms.txt', () => {
     const page = text('/skills/technical-writing.md')
     expect(page).toContain('[Rail alpha](https://ledger.test/rails/alpha)')
     expect(page).toMatch(
-      /^1 of 1 rail that sells it pays now, 1 of them with an open warning or old figures\./m,
+      /^1 of 1 rail that sells it pays now: 1 with an open warning or old figures\./m,
     )
     expect(text('/skills.md')).toContain('(https://ledger.test/skills/technical-writing)')
     expect(text('/sitemap.xml')).toContain('/skills/technical-writing<')
