@@ -80,8 +80,8 @@ function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'not_multiple_of') return `must be a multiple of ${issue.divisor}`
   if (issue.code !== 'invalid_format') return issue.message
   // Most patterns of the contract have a custom message.
-  const isUntold = issue.message.startsWith('Invalid string')
-  return formatTexts[issue.format] ?? (isUntold ? `must match ${issue.pattern}` : issue.message)
+  const isDefault = issue.message.startsWith('Invalid string')
+  return formatTexts[issue.format] ?? (isDefault ? `must match ${issue.pattern}` : issue.message)
 }
 
 const formatTexts: Partial<Record<string, string>> = {
