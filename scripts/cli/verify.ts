@@ -12,6 +12,7 @@ import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import type { ManifestEntry } from '../../src/core/documents.ts'
+import { limitPolicies } from '../../src/core/limits.ts'
 import { checkStatement, incomeStatement } from '../../src/core/statement.ts'
 import { strictJsonOrNull } from '../../src/core/strict-json.ts'
 import { minuteMs } from '../../src/core/time.ts'
@@ -55,6 +56,7 @@ export const verifyCommands: readonly Command[] = [
   {
     words: 'snapshot verify',
     summary: 'Verify the manifest and every document of the published set',
+    description: `Reads each document from the site, as fast as its limits allow: usually ${limitPolicies.ip.burst} of the API at once, then ${limitPolicies.ip.quota} a minute, and ${limitPolicies.day.quota} a day. \`--dir\` reads a copy without requests, and \`document verify\` one document.`,
     args: {
       dir: option('path', 'a published directory (public/current) instead of the site'),
       'max-age': option('minutes', 'maximum age of the set, and of the newest entry', minutes),
