@@ -1,6 +1,7 @@
 import type { Route } from '../../src/contract/route.ts'
 import { routeIds, routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
+import { openMonthText } from '../../src/core/statement.ts'
 import { adminCommands } from './admin.ts'
 import { apiCommand } from './api-command.ts'
 import type { Additions } from './api-command.ts'
@@ -87,7 +88,11 @@ export const additions: { readonly [Id in RouteId]?: Additions<Id> } = {
     oath: (input) => (input.text('email') === undefined ? 'claim' : undefined),
     needsKey: (input) => input.text('email') === undefined,
   },
-  listStatements: { columns: 'month total_usdc running_total_usdc closed_at sha256' },
+  listStatements: {
+    columns: 'month total_usdc running_total_usdc closed_at sha256',
+    rows: ({ statements }) => statements,
+    footer: ({ open }) => open.map(({ month }) => `${openMonthText(month)}\n`).join(''),
+  },
   getReputation: { words: 'reputation' },
   listReceipts: { columns: 'occurred_at rail amount_usdc verification receipt_id' },
   listPlatforms: { columns: 'platform name added_at public_key' },

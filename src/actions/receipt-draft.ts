@@ -168,5 +168,5 @@ export function verificationOf(
 }
 
 const toBeChecked =
-  'Checked on its chain every hour if this installation has a node for the chain (see /status)'
+  'Checked on its chain every hour if this installation has a node for the chain (see /status). Until then the month that it counts in has no statement and is in open_months of the worker (see /docs/statements#closing)'
 const unproven = 'Signed by the worker alone, without evidence of the payment'

@@ -125,6 +125,12 @@ export function monthEnd(month: string): string {
   return isoTime(Date.UTC(year, number))
 }
 
+export const earliestClosing = (month: string): string =>
+  isoTime(Date.parse(monthEnd(month)) + graceDays * dayMs)
+
+export const openMonthText = (month: string): string =>
+  `The month ${month} is open: its statement is made at ${earliestClosing(month)} at the earliest, once no check of its receipts is still to come.`
+
 /** `receipts`: of this statement; `again`: those of earlier statements as they are now. */
 export function makeStatement(
   facts: Pick<IncomeStatement, 'closed_at' | 'month' | 'previous' | 'receipts' | 'wallet'>,

@@ -36,7 +36,7 @@ import { matchPage, matchPath } from '../pages/match.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
-import { shownLines, statementPage } from '../pages/statement.ts'
+import { openMonthPage, shownLines, statementPage } from '../pages/statement.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import { policyHeaders, seeMarkdown } from './headers.ts'
@@ -306,8 +306,13 @@ async function workerPageOf(deps: PageDeps, text: string): Promise<SitePage> {
 async function statementPageOf(deps: PageDeps, path: string): Promise<SitePage> {
   const [text = '', month = ''] = path.split('/')
   const wallet = walletOrNull(text)
-  const found = wallet && (await deps.database.list((db) => findStatement(db, wallet.id, month)))
-  if (found === null) throw new ApiError('not_found')
+  if (wallet === null) throw new ApiError('not_found')
+  const found = await deps.database.list((db) => findStatement(db, wallet.id, month))
+  if (found === null) {
+    const { open } = await deps.database.list((db) => statementMonths(db, wallet.id))
+    if (!open.includes(month)) throw new ApiError('not_found')
+    return openMonthPage(wallet.display, month, await namesOf(deps, [wallet.id]))
+  }
   const { wallet: worker, receipts } = found.body
   const ids = [worker, ...receipts.slice(0, shownLines).map(({ payer = '' }) => payer)].map(
     (one) => walletOrNull(one)?.id ?? null,

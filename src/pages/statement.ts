@@ -1,11 +1,12 @@
 /** The income statement of a worker for a month, also to print. */
 import { pathOf } from '../contract/routes.ts'
 import { counted } from '../core/number-text.ts'
+import { earliestClosing, openMonthText } from '../core/statement.ts'
 import type { IncomeStatement } from '../core/statement.ts'
 import { facts, glance, links, para, section, standing, verdict } from './blocks.ts'
 import { evidenceLegend, knownAmount } from './evidence.ts'
 import { amountText, day, hash, pill, sub, time, usdc } from './figures.ts'
-import { code, inline, link, strong, untrustedText } from './html-and-markdown.ts'
+import { code, inline, join, link, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { railName, walletText } from './names.ts'
 import type { Names } from './names.ts'
@@ -24,24 +25,15 @@ export function statementPage(
   const params = { wallet, month }
   const apart = receipts.length - merkle.leaves
   const payers = new Set(receipts.flatMap(({ leaf }) => leaf?.from ?? [])).size
-  const owner = names.wallets.get(wallet)?.name ?? `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
-  const crumb = [
-    ['/workers', 'Workers'],
-    [workerPath(wallet), owner],
-    [null, month],
-  ] as const
+  const owner = ownerOf(wallet, names)
   const amounts = {
     corrections: `${amountText(statement.corrections_usdc)} USDC`,
     running: `${amountText(statement.running_total_usdc)} USDC`,
   }
   return {
-    path: statementPath(wallet, month),
+    ...headOf(wallet, month, owner),
     title: `Income of ${owner} in ${month}`,
     description: `The income statement of ${wallet} for ${month}: ${usdc(total).md} confirmed on chain.`,
-    crumb,
-    nav: '/workers',
-    listed: false,
-    robots: 'noindex',
     json: [pathOf('getStatement', params)],
     body: [
       standing([
@@ -92,6 +84,40 @@ export function statementPage(
       links([
         [workerPath(wallet), 'The worker'],
         ['/docs/statements', 'How statements are made and checked'],
+      ]),
+    ],
+  }
+}
+
+const ownerOf = (wallet: string, names: Names) =>
+  names.wallets.get(wallet)?.name ?? `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
+
+const headOf = (wallet: string, month: string, owner: string) =>
+  ({
+    path: statementPath(wallet, month),
+    crumb: [
+      ['/workers', 'Workers'],
+      [workerPath(wallet), owner],
+      [null, month],
+    ],
+    nav: '/workers',
+    listed: false,
+    robots: 'noindex',
+  }) as const
+
+/** The page of a month until its statement is made. */
+export function openMonthPage(wallet: string, month: string, names: Names): SitePage {
+  const text = openMonthText(month)
+  return {
+    ...headOf(wallet, month, ownerOf(wallet, names)),
+    title: `${month} is still open`,
+    description: text,
+    json: [pathOf('listStatements', { wallet })],
+    body: [
+      verdict(text),
+      links([
+        [workerPath(wallet), 'The worker, with its receipts'],
+        ['/docs/statements#closing', 'When a month is closed'],
       ]),
     ],
   }
@@ -164,7 +190,10 @@ interface StatedMonths {
 /** The statements of a worker, newest first; null without any. */
 export function statementSection(wallet: string, { closed, open }: StatedMonths) {
   if (closed.length + open.length === 0) return null
-  const waiting = open.length === 0 ? '' : ` Not closed yet: ${open.join(', ')}.`
+  const waiting = open.map(
+    (month) =>
+      inline`${link(statementPath(wallet, month), month)} (${day(earliestClosing(month))} or later)`,
+  )
   return section(
     'statements',
     'Income statements',
@@ -179,7 +208,7 @@ export function statementSection(wallet: string, { closed, open }: StatedMonths)
       empty: 'None yet.',
     }),
     para(
-      inline`A month is closed at the earliest 15 days after its end, when no check of its receipts is still to come. ${link('/docs/statements', 'How statements are made')}.${waiting}`,
+      inline`A month is closed at the earliest 15 days after its end, when no check of its receipts is still to come. ${link('/docs/statements', 'How statements are made')}.${open.length === 0 ? null : inline` Not closed yet: ${join(waiting, ', ')}.`}`,
       'soft',
     ),
   )

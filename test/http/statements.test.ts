@@ -138,8 +138,21 @@ test('a month is stated once its receipts are final and their payers checked, wi
   await paid(1)
   await show(1, { finality: 'safe' })
   expect(await close()).toBe(0)
-  expect(await list()).toMatchObject({ statements: [], open_months: ['2026-10'] })
-  expect(await service.getJson(`${base}/2026-10`)).toMatchObject({ status: 404 })
+  const closes = '2026-11-16T00:00:00.000Z'
+  expect(await list()).toMatchObject({
+    statements: [],
+    open_months: ['2026-10'],
+    open: [{ month: '2026-10', closes_at_earliest: closes }],
+  })
+  const unmade = await service.getJson(`${base}/2026-10`)
+  expect(unmade).toMatchObject({
+    status: 404,
+    body: { details: expect.stringContaining(closes) as unknown },
+  })
+  const page = await fetch(`${service.url}/workers/${alice.address}/statements/2026-10.md`)
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(closes)])
+  const never = await fetch(`${service.url}/workers/${alice.address}/statements/2026-09.md`)
+  expect(never.status).toBe(404)
 
   await show(1)
   expect(await close()).toBe(0)

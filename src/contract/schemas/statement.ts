@@ -23,5 +23,8 @@ export const statementList = model('StatementList', {
     z.object({ month, closed_at, total_usdc, running_total_usdc, sha256: z.string().max(64), url }),
   ),
   open_months: z.array(statementMonth),
+  open: z
+    .array(z.object({ month, closes_at_earliest: time }))
+    .describe('The same months, each with the time from which it can be closed.'),
   computed_at: time,
 })

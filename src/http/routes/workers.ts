@@ -8,6 +8,7 @@ import { toUsdc } from '../../core/money.ts'
 import { reputationFormula } from '../../core/reputation/formula.ts'
 import { scoreAt } from '../../core/reputation/standing.ts'
 import { statementCsv } from '../../core/statement-csv.ts'
+import { earliestClosing, openMonthText } from '../../core/statement.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import { findStatement, statementEntryId, statementMonths } from '../../db/income.ts'
@@ -19,8 +20,7 @@ import { findWorker, workerRows } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage, sinceOf, walletIdOf } from '../lists.ts'
 
-const noStatement =
-  'The month has no statement: it is not closed yet (at the earliest 15 days after its end), or had no receipts. The list of statements names the open months.'
+const noStatement = 'The month has no statement, since it has no receipts.'
 const notYet = 'The statement is not in the published log yet. Try again in a few seconds.'
 
 /** @throws ApiError 404 */
@@ -28,9 +28,11 @@ async function statementAt(
   list: ReadList,
   { wallet, month }: { readonly wallet: string; readonly month: string },
 ) {
-  const found = await list((db) => findStatement(db, parseWallet(wallet).id, month))
-  if (found === null) throw new ApiError('not_found', noStatement)
-  return found
+  const { id } = parseWallet(wallet)
+  const found = await list((db) => findStatement(db, id, month))
+  if (found !== null) return found
+  const { open } = await list((db) => statementMonths(db, id))
+  throw new ApiError('not_found', open.includes(month) ? openMonthText(month) : noStatement)
 }
 
 export function workerHandlers(deps: ActionDeps) {
@@ -64,6 +66,7 @@ export function workerHandlers(deps: ActionDeps) {
           count: closed.length,
           statements: closed.map((row) => ({ ...row, url: url(row.month) })),
           open_months: open,
+          open: open.map((month) => ({ month, closes_at_earliest: earliestClosing(month) })),
           computed_at: isoTime(nowMs),
         },
       }
