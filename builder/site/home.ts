@@ -13,7 +13,7 @@ import {
   isAudited,
   keptVolume,
   leftOutShare,
-  payingPartsText,
+  payingParts,
 } from '../../src/pages/rail-parts.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
@@ -76,7 +76,7 @@ function lastPoll(rails: readonly ListedRail[]): Inline {
     ? '. No poll has succeeded yet'
     : paying.length === 0
       ? ''
-      : `. Paying now${payingPartsText(paying)}`
+      : `. Paying now${payingParts(paying)}`
   return inline`Last poll: ${time(Math.max(...polls))}${note}`
 }
 

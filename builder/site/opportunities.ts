@@ -28,7 +28,7 @@ import {
   keptVolume,
   lastPayout,
   needs,
-  payingPartsText,
+  payingParts,
   payingSections,
   railLink,
   statusPill,
@@ -86,7 +86,7 @@ function verdictOf(rails: readonly ListedRail[], isKnown: boolean): string {
   const range = lowest === highest ? highest : `${lowest} to ${highest}`
   const without = clear.length - known.length
   return [
-    `${counted(paying.length, 'rail')} ${paying.length === 1 ? 'pays' : 'pay'} now${payingPartsText(paying)}.`,
+    `${counted(paying.length, 'rail')} ${paying.length === 1 ? 'pays' : 'pay'} now${payingParts(paying)}.`,
     known.length === 0
       ? ''
       : ` Without a warning or old figures a worker earned ${range} USDC a day on average.`,

@@ -15,13 +15,7 @@ import { pencil, shortAmount, sub, unknown } from '../../src/pages/figures.ts'
 import { code, inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { skillPath } from '../../src/pages/paths.ts'
-import {
-  isAudited,
-  needs,
-  payingPartsText,
-  railLink,
-  statusPill,
-} from '../../src/pages/rail-parts.ts'
+import { isAudited, needs, payingParts, railLink, statusPill } from '../../src/pages/rail-parts.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { filterForm, filterStyles } from './filters.ts'
@@ -166,7 +160,7 @@ function summary(sold: readonly ListedRail[]): string {
   const paying = sold.filter(({ offer }) => offer !== undefined)
   const unjudged = sold.filter(({ view }) => !view.judged).length
   const rest = unjudged === 0 ? '' : `; ${unjudged} ${unjudged === 1 ? 'is' : 'are'} not judged`
-  return `${paying.length} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${paying.length === 1 ? 'pays' : 'pay'} now${payingPartsText(paying)}${rest}.`
+  return `${paying.length} of ${counted(sold.length, 'rail')} that ${sold.length === 1 ? 'sells' : 'sell'} it ${paying.length === 1 ? 'pays' : 'pay'} now${payingParts(paying)}${rest}.`
 }
 
 function bestText(sold: readonly ListedRail[]): Inline {

@@ -8,7 +8,7 @@ const MAX_PATH = 300
 const MAX_MESSAGE = 500
 
 /**
- * Returns one entry per problem, at most 100. For a union, describes the closest member; of several, the text of the union if it has one.
+ * Returns one entry per problem, at most 100. For a union, describes the closest member; if several are, its own text.
  * @param value the invalid input, to distinguish missing fields from wrong types.
  * @param unknownField describes an unknown top-level field.
  */

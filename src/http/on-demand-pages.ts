@@ -311,7 +311,7 @@ async function statementPageOf(deps: PageDeps, path: string): Promise<SitePage> 
   if (found === null) {
     const { open } = await deps.database.list((db) => statementMonths(db, wallet.id))
     if (!open.includes(month)) throw new ApiError('not_found')
-    return openMonthPage(wallet.display, month, await namesOf(deps, [wallet.id]))
+    return openMonthPage(wallet.display, month)
   }
   const { wallet: worker, receipts } = found.body
   const ids = [worker, ...receipts.slice(0, shownLines).map(({ payer = '' }) => payer)].map(

@@ -28,7 +28,7 @@ import {
   doubtsOf,
   incomeRange,
   isAudited,
-  payingPartsText,
+  payingParts,
   payingSections,
   railLink,
   readText,
@@ -129,7 +129,7 @@ function answer(paying: readonly Match[], wishes: Wishes, isKnown: boolean): Inl
   )
   const best = medians.length === 0 ? null : Math.max(...medians)
   return [
-    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(paying.length, 'rail'))} ${paying.length === 1 ? 'pays' : 'pay'}${where} now${payingPartsText(paying)}. `,
+    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(paying.length, 'rail'))} ${paying.length === 1 ? 'pays' : 'pay'}${where} now${payingParts(paying)}. `,
     has === undefined ? '' : `Your agent has what ${ready.length} of them ask for. `,
     best === null
       ? 'What a typical worker earns there is unknown.'

@@ -154,15 +154,15 @@ export function payingSections<Row extends Ranked>(
   })
 }
 
-const payingParts = [
+const partTexts = [
   'without a warning or old figures',
   'with an open warning or old figures',
   'counted by others only',
 ] as const
 
 /** What a number of rails that pay now, as `rails_paying` counts them, consists of; follows the words. */
-export function payingPartsText(rails: readonly Ranked[]): string {
-  const parts = payingParts.flatMap((text, wanted) => {
+export function payingParts(rails: readonly Ranked[]): string {
+  const parts = partTexts.flatMap((text, wanted) => {
     const { length } = rails.filter(({ rank }) => rank === wanted)
     return length === 0 ? [] : `${length} ${text}`
   })

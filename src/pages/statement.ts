@@ -10,6 +10,7 @@ import { code, inline, join, link, strong, untrustedText } from './html-and-mark
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { railName, walletText } from './names.ts'
 import type { Names } from './names.ts'
+import { entryOf } from './page.ts'
 import type { SitePage } from './page.ts'
 import { receiptPath, statementPath, workerPath } from './paths.ts'
 import { amountColumn, cell, column, countColumn, table } from './table.ts'
@@ -25,15 +26,24 @@ export function statementPage(
   const params = { wallet, month }
   const apart = receipts.length - merkle.leaves
   const payers = new Set(receipts.flatMap(({ leaf }) => leaf?.from ?? [])).size
-  const owner = ownerOf(wallet, names)
+  const owner = names.wallets.get(wallet)?.name ?? `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
+  const crumb = [
+    ['/workers', 'Workers'],
+    [workerPath(wallet), owner],
+    [null, month],
+  ] as const
   const amounts = {
     corrections: `${amountText(statement.corrections_usdc)} USDC`,
     running: `${amountText(statement.running_total_usdc)} USDC`,
   }
   return {
-    ...headOf(wallet, month, owner),
+    path: statementPath(wallet, month),
     title: `Income of ${owner} in ${month}`,
     description: `The income statement of ${wallet} for ${month}: ${usdc(total).md} confirmed on chain.`,
+    crumb,
+    nav: '/workers',
+    listed: false,
+    robots: 'noindex',
     json: [pathOf('getStatement', params)],
     body: [
       standing([
@@ -89,29 +99,15 @@ export function statementPage(
   }
 }
 
-const ownerOf = (wallet: string, names: Names) =>
-  names.wallets.get(wallet)?.name ?? `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
-
-const headOf = (wallet: string, month: string, owner: string) =>
-  ({
-    path: statementPath(wallet, month),
-    crumb: [
-      ['/workers', 'Workers'],
-      [workerPath(wallet), owner],
-      [null, month],
-    ],
-    nav: '/workers',
-    listed: false,
-    robots: 'noindex',
-  }) as const
-
 /** The page of a month until its statement is made. */
-export function openMonthPage(wallet: string, month: string, names: Names): SitePage {
+export function openMonthPage(wallet: string, month: string): SitePage {
   const text = openMonthText(month)
   return {
-    ...headOf(wallet, month, ownerOf(wallet, names)),
+    path: statementPath(wallet, month),
     title: `${month} is still open`,
     description: text,
+    ...entryOf('/workers', 'Workers', month),
+    robots: 'noindex',
     json: [pathOf('listStatements', { wallet })],
     body: [
       verdict(text),
