@@ -134,11 +134,11 @@ interface Ranked {
 }
 
 const payingGroups = [
-  ['now', 'Paying now', null],
+  ['now', 'Paying, without a warning or old figures', null],
   [
     'warned',
     'Paying, with an open warning or old figures',
-    'The figures above leave these rails out.',
+    'The incomes above leave these rails out.',
   ],
   ['once', 'Paying when others last counted', 'We have not read these rails.'],
 ] as const
