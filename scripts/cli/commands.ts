@@ -91,7 +91,8 @@ export const additions: { readonly [Id in RouteId]?: Additions<Id> } = {
   listStatements: {
     columns: 'month total_usdc running_total_usdc closed_at sha256',
     rows: ({ statements }) => statements,
-    footer: ({ open }) => open.map(({ month }) => `${openMonthText(month)}\n`).join(''),
+    footer: ({ open_months }) =>
+      open_months.map(({ month }) => `${openMonthText(month)}\n`).join(''),
   },
   getReputation: { words: 'reputation' },
   listReceipts: { columns: 'occurred_at rail amount_usdc verification receipt_id' },

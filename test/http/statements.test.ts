@@ -141,8 +141,7 @@ test('a month is stated once its receipts are final and their payers checked, wi
   const closes = '2026-11-16T00:00:00.000Z'
   expect(await list()).toMatchObject({
     statements: [],
-    open_months: ['2026-10'],
-    open: [{ month: '2026-10', closes_at_earliest: closes }],
+    open_months: [{ month: '2026-10', closes_at_earliest: closes }],
   })
   const unmade = await service.getJson(`${base}/2026-10`)
   expect(unmade).toMatchObject({
@@ -275,7 +274,7 @@ test('a payment that is linked to the worker after its statement leaves the runn
   expect(await close()).toBe(1)
   await link(id, 1)
   expect(await close()).toBe(0)
-  expect(await list()).toMatchObject({ open_months: ['2026-11'] })
+  expect(await list()).toMatchObject({ open_months: [{ month: '2026-11' }] })
   at('2026-12-16T00:00:00Z')
   expect(await close()).toBe(1)
   const next = await statementOf('2026-11')
@@ -345,7 +344,7 @@ test('a receipt dated more than a year before it was submitted counts in the mon
   await byPlatform({ occurred_at: '1999-05-01T00:00:00.000Z' })
   await byPlatform({ occurred_at: '2025-11-01T00:00:00.000Z' })
   expect(await close()).toBe(0)
-  expect(await list()).toMatchObject({ open_months: ['2026-11'] })
+  expect(await list()).toMatchObject({ open_months: [{ month: '2026-11' }] })
   at('2026-12-16T00:00:00Z')
   expect(await close()).toBe(1)
   const { receipts } = await statementOf('2026-11')
@@ -424,7 +423,7 @@ test('a run that takes too long is continued with the other wallets by the next 
 
 test('the month of a receipt is open as soon as the receipt is accepted', async () => {
   await paid(1)
-  expect(await list()).toMatchObject({ count: 0, open_months: ['2026-10'] })
+  expect(await list()).toMatchObject({ count: 0, open_months: [{ month: '2026-10' }] })
 })
 
 test('a wallet whose rows are incomplete delays no other wallet', async () => {
@@ -438,5 +437,5 @@ test('a wallet whose rows are incomplete delays no other wallet', async () => {
   await expect(close()).rejects.toThrow('is incomplete')
   const found = await service.getJson(base.replace(alice.address, bob.address))
   expect(found.body).toMatchObject({ count: 1, open_months: [] })
-  expect(await list()).toMatchObject({ count: 0, open_months: ['2026-10'] })
+  expect(await list()).toMatchObject({ count: 0, open_months: [{ month: '2026-10' }] })
 })

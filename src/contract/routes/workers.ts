@@ -58,7 +58,7 @@ export const workerRoutes = {
     path: `${apiPrefix}/workers/{wallet}/statements`,
     summary: 'List the income statements of a worker',
     description:
-      'Oldest first. The months in `open` have receipts but no statement yet: a month is closed at `closes_at_earliest` or later, when no check of its receipts is still to come (/docs/statements#closing).',
+      'Oldest first. `open_months` have receipts but no statement yet: a month is closed at `closes_at_earliest` or later, when no check of its receipts is still to come (/docs/statements#closing).',
     params: { wallet: walletParameter() },
     answers: { 200: json('The statements.', statementList), 404: notWallet },
   }),

@@ -22,9 +22,6 @@ export const statementList = model('StatementList', {
   statements: z.array(
     z.object({ month, closed_at, total_usdc, running_total_usdc, sha256: z.string().max(64), url }),
   ),
-  open_months: z.array(statementMonth),
-  open: z
-    .array(z.object({ month, closes_at_earliest: time }))
-    .describe('The same months, each with the time from which it can be closed.'),
+  open_months: z.array(z.object({ month: statementMonth, closes_at_earliest: time })),
   computed_at: time,
 })

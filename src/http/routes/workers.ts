@@ -65,8 +65,10 @@ export function workerHandlers(deps: ActionDeps) {
           wallet: display,
           count: closed.length,
           statements: closed.map((row) => ({ ...row, url: url(row.month) })),
-          open_months: open,
-          open: open.map((month) => ({ month, closes_at_earliest: earliestClosing(month) })),
+          open_months: open.map((month) => ({
+            month,
+            closes_at_earliest: earliestClosing(month),
+          })),
           computed_at: isoTime(nowMs),
         },
       }
