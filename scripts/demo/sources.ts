@@ -69,7 +69,7 @@ function logRail(rail: string, chain: EvmChainName, isLookedUp: boolean): AnyRai
         streams: { payments: { decimals: 6 } },
         abi,
         filters: [{ addresses: [contractOf(rail)], topics: [selectors(abi)] }],
-        chunkBlocks: Math.ceil(dayMs / secondMs / chains[chain].blockSeconds),
+        chunkBlocks: Math.ceil((10 * dayMs) / secondMs / chains[chain].blockSeconds),
         toPayouts: async ({ logs }) => {
           const payments = logs.map((log) => {
             const { payer, payee, amount } = log.event.args
