@@ -19,7 +19,17 @@ export const model = <Fields extends z.ZodRawShape>(id: string, fields: Fields) 
 export const bodyModel = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
   named(id, z.strictObject(fields))
 
-export const text = (maxLength: number) => z.string().max(maxLength)
+/** Equal schemas are built once, since building them is most of the start of the command line. */
+export function reused<Schema>(build: (maxLength: number) => Schema): typeof build {
+  const built = new Map<number, Schema>()
+  return (maxLength) => {
+    const schema = built.get(maxLength) ?? build(maxLength)
+    built.set(maxLength, schema)
+    return schema
+  }
+}
+
+export const text = reused((maxLength) => z.string().max(maxLength))
 export const list = <Item extends z.ZodType>(item: Item, maxLength: number) =>
   z.array(item).max(maxLength)
 export const time = z.iso.datetime({ offset: true }).max(35)
