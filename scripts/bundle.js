@@ -27,7 +27,6 @@ async function bundle(files, external) {
     external,
     output: {
       dir,
-      sourcemap: true,
       entryFileNames: '[name].js',
       chunkFileNames: 'chunks/[name]-[hash].js',
     },
