@@ -1,8 +1,8 @@
 /** Statements on one table, with camelCase names. */
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify, SqlBool } from 'kysely'
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 
-import { columnOf, columnsOf, jsonReader, toRow } from './rows.ts'
+import { columnOf, columnsOf, jsonReader, readJson, toRow } from './rows.ts'
 import type { ChangesOf, NewRecordOf, RecordOf } from './rows.ts'
 import type { Database, Db } from './schema.ts'
 
@@ -72,13 +72,38 @@ export function selectRecords<Name extends Table>(
   return query as unknown as SelectQueryBuilder<Database, Name, RecordOf<Name>>
 }
 
+/** Written without the builder of Kysely, which takes four times as long as the look-up. */
 export async function findRecord<Name extends Table>(
   db: Db,
   table: Name,
   match: Match<Name>,
 ): Promise<Simplify<RecordOf<Name>> | null> {
-  const [row] = await selectRecords(db, table, match).limit(1).execute()
-  return row ?? null
+  const values: unknown[] = []
+  const placeOf = (value: unknown) => `$${values.push(value)}`
+  const conditions = Object.entries(match).map(([member, value]: [string, unknown]) => {
+    const column = `"${columnOf(member)}"`
+    if (value === null) return `${column} is null`
+    if (!Array.isArray(value)) return `${column} = ${placeOf(value)}`
+    return `${column} in (${value.map(placeOf).join(', ')})`
+  })
+  const statement = `${selectOf(table)} where ${conditions.join(' and ')} limit 1`
+  const { rows } = await db.executeQuery<Record<string, unknown>>(
+    CompiledQuery.raw(statement, values),
+  )
+  readJson(table, rows)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the members of `columnsOf`
+  return (rows[0] as Simplify<RecordOf<Name>> | undefined) ?? null
+}
+
+const selects = new Map<Table, string>()
+
+function selectOf(table: Table): string {
+  const known = selects.get(table)
+  if (known !== undefined) return known
+  const columns = columnsOf(table).map((column: string) => `"${column.replace(' as ', '" as "')}"`)
+  const select = `select ${columns.join(', ')} from "${table}"`
+  selects.set(table, select)
+  return select
 }
 
 /** Updates all rows that match; returns false if none does. */

@@ -84,19 +84,23 @@ export function columnOf(member: string): string {
   return column
 }
 
-/** Reads the JSON columns of rows with the members of `columnsOf`. */
+/** Replaces the JSON texts of rows that have the members of `columnsOf`. */
+export function readJson(table: keyof Database, rows: readonly Record<string, unknown>[]): void {
+  for (const [column, { read }] of Object.entries<Column>(tables[table].columns)) {
+    if (read === undefined) continue
+    const member = camelCase(column)
+    for (const row of rows) {
+      const stored = row[member]
+      if (typeof stored === 'string') row[member] = read(stored)
+    }
+  }
+}
+
 export function jsonReader(table: keyof Database): KyselyPlugin {
-  const columns: readonly [string, Column][] = Object.entries(tables[table].columns)
-  const members = columns.map(([column, { read }]) => [camelCase(column), read] as const)
   return {
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
-      for (const row of result.rows) {
-        for (const [member, read] of members) {
-          const stored = row[member]
-          if (read !== undefined && typeof stored === 'string') row[member] = read(stored)
-        }
-      }
+      readJson(table, result.rows)
       return result
     },
   }
