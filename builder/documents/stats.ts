@@ -16,7 +16,7 @@ export const statsParts = [
   'pollEveryMs',
   'rails',
 ] as const satisfies readonly (keyof World)[]
-export type StatsWorld = Pick<World, (typeof statsParts)[number]>
+type StatsWorld = Pick<World, (typeof statsParts)[number]>
 
 /** Both routes publish the same totals and differ only in max-age. */
 export const statsDocuments = snapshotFamily(
@@ -29,8 +29,9 @@ export const statsDocuments = snapshotFamily(
   },
 )
 
-export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
-  const { rails, community, exchange } = world
+/** The part that only the rails decide. */
+export function railStatsOf(world: Pick<World, 'nowMs' | 'pollEveryMs' | 'rails'>) {
+  const { rails } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
   // Totals exclude audited and stale figures.
   const current = earning.filter(
@@ -53,6 +54,13 @@ export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
     rails_paying: rails.filter((record) => railPaysNow(record, world)).length,
     rails_stale: rails.filter((record) => railIsStale(record, world)).length,
     rails_unknown_tpv: earning.length - known.length,
+  }
+}
+
+export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
+  const { community, exchange } = world
+  return {
+    ...railStatsOf(world),
     workers_total: community.workersTotal,
     partners_total: community.partnersTotal,
     receipts_total: community.receiptsTotal,

@@ -15,20 +15,19 @@ import {
   leftOutShare,
   payingParts,
 } from '../../src/pages/rail-parts.ts'
-import { statsOf, statsParts } from '../documents/stats.ts'
-import type { StatsWorld } from '../documents/stats.ts'
+import { railStatsOf } from '../documents/stats.ts'
+import type { World } from '../world/world.ts'
 import { filterStyles } from './filters.ts'
 import { pageSource } from './page-source.ts'
 import { railSection } from './rail-table.ts'
-import { listedRails } from './shown-rails.ts'
+import { listedParts, listedRails } from './shown-rails.ts'
 import type { ListedRail } from './shown-rails.ts'
 import { tally } from './tally.ts'
 
-export const homePage = pageSource([...statsParts, 'history'], (world) => {
+export const homePage = pageSource([...listedParts, 'history'], (world) => {
   const rails = listedRails(world)
-  const stats = statsOf(world)
   const views = rails.map(({ view }) => view)
-  const title = payingText(stats, views)
+  const title = payingText(railStatsOf(world), views)
   return {
     path: '/',
     title,
@@ -81,8 +80,11 @@ function lastPoll(rails: readonly ListedRail[]): Inline {
 }
 
 /** Sums contain only figures of recent polls. */
-function keys(rails: readonly ListedRail[], world: StatsWorld): HtmlAndMarkdown {
-  const doubts = doubtsOf(world.openFlags)
+function keys(
+  rails: readonly ListedRail[],
+  { openFlags }: Pick<World, 'openFlags'>,
+): HtmlAndMarkdown {
+  const doubts = doubtsOf(openFlags)
   const earning = rails.filter(({ view }) => view.category === 'earning')
   const summed = earning.filter(
     ({ view }) => !isAudited(view) && !view.stale && keptVolume(view) !== null,

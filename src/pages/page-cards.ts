@@ -17,11 +17,12 @@ import { isAudited } from './rail-parts.ts'
 
 type CardPoll = Pick<RailPoll, 'outcome' | 'polled_at' | 'tpv_30d_usdc'>
 type CardStats = Omit<Stats, 'computed_at'>
+type PayingStats = Pick<Stats, 'rails_judged' | 'rails_paying' | 'unknown_figures'>
 type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
 /** A headline without a zero while no reading has shown which rails pay. */
 export function payingText(
-  { rails_paying: paying, rails_judged: judged, unknown_figures: unknown }: CardStats,
+  { rails_paying: paying, rails_judged: judged, unknown_figures: unknown }: PayingStats,
   rails: readonly Pick<Rail, 'figures_source'>[],
 ): string {
   if (!unknown.includes('rails_paying')) {

@@ -1,5 +1,6 @@
 /** Pages written in Markdown under `data/docs`, with values and blocks filled in from the contract and the world. */
 import { counted } from '../../../src/core/number-text.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
 import type { SitePage } from '../../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../../cache/memoize.ts'
@@ -12,8 +13,7 @@ import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
 import type { BlockWorld } from './live-blocks.ts'
 import { headingsOf, withNavigation } from './navigation.ts'
-import { findAnswer, groupSections, referenceGroups, referencePath } from './reference.ts'
-import type { Answers } from './reference.ts'
+import { endpoint, findAnswer, groupSections, referenceGroups, referencePath } from './reference.ts'
 import { docsValues } from './values.ts'
 
 export const docsPages = pageSource(
@@ -60,16 +60,24 @@ function docsPage(
   }
 }
 
-/** One page for each group of endpoints, described again only if the documents that it shows have changed. */
+/** One page for each group of endpoints. An endpoint is described again only if the document that it shows has changed. */
 export function createReferencePages() {
   const pages = referenceGroups.map((group) => {
-    const pageOf = memoizeLatest((answers: Answers) =>
-      memoizeByParts(['docs', 'site'], (world) => groupPage(group, world, answers)),
+    const endpointsOf = group.routes.map((route) =>
+      memoizeLatest((answer: PublicDocument | undefined) =>
+        memoizeByParts(['site'], (world) => endpoint(route, world, answer)),
+      ),
     )
-    let last: Answers = []
+    const pageOf = memoizeLatest((endpoints: readonly HtmlAndMarkdown[]) =>
+      memoizeByParts(['docs'], (world) => groupPage(group, world, endpoints)),
+    )
+    let last: readonly HtmlAndMarkdown[] = []
     return (world: World, documents: readonly PublicDocument[]) => {
       const answers = group.routes.map((route) => findAnswer(route, documents))
-      last = sameItems(last, answers)
+      last = sameItems(
+        last,
+        endpointsOf.map((endpointOf, at) => endpointOf(answers[at])(world)),
+      )
       return pageOf(last)(world)
     }
   })
@@ -79,10 +87,10 @@ export function createReferencePages() {
 
 function groupPage(
   group: (typeof referenceGroups)[number],
-  world: Pick<World, 'docs' | 'site'>,
-  answers: Answers,
+  world: Pick<World, 'docs'>,
+  endpoints: readonly HtmlAndMarkdown[],
 ): SitePage {
-  const content = groupSections(group, world, answers)
+  const content = groupSections(group, endpoints)
   return {
     path: group.path,
     title: `${group.title} API`,

@@ -49,9 +49,7 @@ export function referenceLink({ id, tag }: Pick<Route, 'id' | 'tag'>, label: Inl
   return link(`${referencePath}/${tag.toLowerCase()}#${id}`, label)
 }
 
-/** For each endpoint of a group, the first document of this ledger that answers it. */
-export type Answers = readonly (PublicDocument | undefined)[]
-
+/** The first document of this ledger that answers the endpoint. */
 export function findAnswer({ path, serving }: Route, documents: readonly PublicDocument[]) {
   if (serving.kind !== 'document') return undefined
   const pattern = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')
@@ -96,13 +94,12 @@ export function endpointIndex(): HtmlAndMarkdown {
 
 export function groupSections(
   { about, routes: shown }: (typeof referenceGroups)[number],
-  world: Pick<World, 'site'>,
-  answers: Answers,
+  endpoints: readonly HtmlAndMarkdown[],
 ): HtmlAndMarkdown {
   return stacked([
     htmlOnly(introduction(about).html),
     contents(shown.map(({ id, summary }) => [`#${id}`, summary])),
-    ...shown.map((route, at) => endpoint(route, world, answers[at])),
+    ...endpoints,
   ])
 }
 
@@ -112,7 +109,7 @@ const access: Readonly<Record<Route['access'], Inline>> = {
   partner: inline`${link('/docs/signing#partner', 'partner credentials')}`,
 }
 
-function endpoint(
+export function endpoint(
   route: Route,
   world: Pick<World, 'site'>,
   document: PublicDocument | undefined,
