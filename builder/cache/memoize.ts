@@ -10,6 +10,18 @@ export function memoizeLatest<Key, Made>(make: (key: Key) => Made): (key: Key) =
   }
 }
 
+/** Keeps the results of a pure function as long as their arguments exist. */
+export function memoizeEach<Key extends object, Made>(
+  make: (key: Key) => Made,
+): (key: Key) => Made {
+  const known = new WeakMap<Key, Made>()
+  return (key) => {
+    const made = known.get(key) ?? make(key)
+    known.set(key, made)
+    return made
+  }
+}
+
 /** Returns the earlier list if the items are the same, so that memoized results stay valid. */
 export function sameItems<T>(earlier: readonly T[], later: readonly T[]): readonly T[] {
   const isEqual =

@@ -1,18 +1,15 @@
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { demoSentence, markMarkdownAsDemo, markPageAsDemo } from '../../src/core/demo-mark.ts'
+import { memoizeEach } from '../cache/memoize.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 
-const marked = new WeakMap<PublicDocument, PublicDocument>()
-
 /** Adds `demo: true` to JSON (`x-demo` in OpenAPI) and a first line to pages and texts. Other documents do not change. */
-export function markAsDemo(document: PublicDocument): PublicDocument {
-  const known = marked.get(document)
-  if (known !== undefined) return known
+export const markAsDemo = memoizeEach((document: PublicDocument): PublicDocument => {
   const { path, body, archive } = document
   const isHashedElsewhere = /^\/(?:pacts\/.*\.json$|\.well-known\/(?:agent-)?skills\/)/.test(path)
   const isMarkable = !isHashedElsewhere && !path.startsWith('/assets/')
-  const result: PublicDocument = isMarkable
+  return isMarkable
     ? {
         ...document,
         body:
@@ -23,9 +20,7 @@ export function markAsDemo(document: PublicDocument): PublicDocument {
           typeof archive === 'string' ? markText(document, archive) : markJson(path, archive),
       }
     : document
-  marked.set(document, result)
-  return result
-}
+})
 
 function markBody(document: PublicDocument, body: DocumentBody): DocumentBody {
   if ('bytes' in body) return body

@@ -1,15 +1,10 @@
 import { sha256Hex } from '../../src/auth/messages.ts'
 import type { KeyRing } from '../../src/auth/service-keys.ts'
 import type { Log } from '../../src/core/deps.ts'
-import {
-  MANIFEST_FILE,
-  bodyKey,
-  filesNamedIn,
-  manifestSchema,
-  parseManifestSignature,
-} from '../../src/core/documents.ts'
+import { MANIFEST_FILE, manifestSchema, parseManifestSignature } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
 import type { Publication } from '../../src/db/publications.ts'
+import { filesOfEntry } from './store/store.ts'
 import type { CheckedFiles, SetStore, StoredFile } from './store/store.ts'
 
 export interface PastSet {
@@ -125,7 +120,7 @@ export function describeSet(
 ): ReadSet {
   const key = `${location}/${MANIFEST_FILE}`
   const files = [
-    ...[...filesNamedIn(manifest)].map((named) => ({ ...named, key: bodyKey(named) })),
+    ...manifest.documents.flatMap(filesOfEntry),
     { key, sha256: manifestSha256, size: bytes.length },
     { key: `${key}.sig`, sha256: sha256Hex(signature), size: signature.length },
   ]

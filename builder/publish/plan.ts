@@ -2,21 +2,16 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import type { KeyRing, Signer } from '../../src/auth/service-keys.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import {
-  bodyKey,
-  documentFile,
-  encodedFile,
-  filesNamedIn,
-  manifestSetText,
-} from '../../src/core/documents.ts'
+import { bodyKey, documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
-import { pruneMissing } from '../cache/memoize.ts'
+import { memoizeEach, pruneMissing } from '../cache/memoize.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
 import type { PastSet } from './past-set.ts'
 import { inSlices } from './store/files.ts'
+import { filesOfEntry } from './store/store.ts'
 import type { Put } from './store/store.ts'
 
 /** The number exceeds that of compression threads, since some documents wait for the disk. */
@@ -126,8 +121,7 @@ function filesOf(documents: readonly PublicDocument[]): ReadonlyMap<PublicDocume
 }
 
 function hasDamage(entry: ManifestEntry, { damaged }: PastSet): boolean {
-  if (damaged.size === 0) return false
-  return [...filesNamedIn({ documents: [entry] })].some((named) => damaged.has(bodyKey(named)))
+  return damaged.size > 0 && filesOfEntry(entry).some(({ key }) => damaged.has(key))
 }
 
 function isRendered(
@@ -207,12 +201,22 @@ function manifestOf(
   }
 }
 
+/** Kept for an entry, which is in every manifest until its document changes. */
+const entryText = memoizeEach<ManifestEntry, string>(canonicalize)
+
+/** Canonical JSON. */
+export function manifestText({ documents, ...others }: Manifest): string {
+  const empty = canonicalize({ ...others, documents: [] })
+  // No string contains this text, since JSON escapes its quotes.
+  return empty.replace('"documents":[]', () => `"documents":[${documents.map(entryText).join()}]`)
+}
+
 function sameEntries(left: readonly ManifestEntry[], right: readonly ManifestEntry[]): boolean {
   return (
     left.length === right.length &&
     left.every((entry, index) => {
       const other = right[index]
-      return entry === other || canonicalize(entry) === canonicalize(other ?? null)
+      return entry === other || (other !== undefined && entryText(entry) === entryText(other))
     })
   )
 }

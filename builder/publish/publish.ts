@@ -1,7 +1,6 @@
 /** Publishes documents as one set: new bodies, the manifest, and a row of `publications` that makes it the current one. */
 import { sha256Hex } from '../../src/auth/messages.ts'
 import type { KeyRing, Signer } from '../../src/auth/service-keys.ts'
-import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { Log } from '../../src/core/deps.ts'
 import {
   MANIFEST_CONTENT_TYPE,
@@ -24,7 +23,7 @@ import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
 import { describeSet, readPastSet } from './past-set.ts'
 import type { PastMemory, ReadSet } from './past-set.ts'
-import { draftPlan } from './plan.ts'
+import { draftPlan, manifestText } from './plan.ts'
 import type { RenderCache } from './plan.ts'
 import type { Put, SetStore } from './store/store.ts'
 
@@ -182,7 +181,7 @@ async function writeManifest(
   { store, facts, hasFacts, signer, nowMs }: PublishOptions & { readonly hasFacts: boolean },
 ): Promise<Omit<Publication, 'hasPointer'> & Pick<ReadSet, 'bytes' | 'signature'>> {
   const { version } = manifest
-  const bytes = Buffer.from(canonicalize(manifest), 'utf8')
+  const bytes = Buffer.from(manifestText(manifest), 'utf8')
   const manifestSha256 = sha256Hex(bytes)
   const location = `g/${store.fence}-${version}-${manifestSha256.slice(0, 12)}`
   const signed = Buffer.from(signer.sign(bytes)).toString('base64')

@@ -9,6 +9,7 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { replaceFile } from '../../src/files/durable.ts'
+import { memoizeEach } from '../cache/memoize.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { namesIn, readFitting } from '../publish/store/files.ts'
 
@@ -69,13 +70,7 @@ export async function renderShareImages(
 
 const indexFile = 'index.json'
 
-const names = new WeakMap<Drawing, string>()
-
-function nameOf(drawing: Drawing): string {
-  const name = names.get(drawing) ?? sha256Hex(`${renderer}\n${drawing.svg}`)
-  names.set(drawing, name)
-  return name
-}
+const nameOf = memoizeEach(({ svg }: Drawing) => sha256Hex(`${renderer}\n${svg}`))
 
 function fileOf(dir: string, name: string): string {
   return join(dir, `${name}.png`)

@@ -1,7 +1,9 @@
 /** Where sets, evidence and log are published: a directory or a bucket, with the layout in `src/core/documents.ts`. */
-import type { Manifest, NamedFile } from '../../../src/core/documents.ts'
+import { bodyKey, filesNamedIn } from '../../../src/core/documents.ts'
+import type { Manifest, ManifestEntry, NamedFile } from '../../../src/core/documents.ts'
 import type { Publication } from '../../../src/db/publications.ts'
 import type { ReadableFiles } from '../../../src/files/readable-files.ts'
+import { memoizeEach } from '../../cache/memoize.ts'
 
 export type Put = (key: string, bytes: Uint8Array) => Promise<void>
 type Headers = Readonly<Record<string, string>>
@@ -20,6 +22,12 @@ export type CheckedFiles = Map<string, string>
 export interface StoredFile extends Pick<NamedFile, 'sha256' | 'size'> {
   readonly key: string
 }
+
+/** The same objects for the same entry, which is in every set until its document changes. */
+export const filesOfEntry = memoizeEach(
+  (entry: ManifestEntry): readonly (NamedFile & StoredFile)[] =>
+    [...filesNamedIn({ documents: [entry] })].map((file) => ({ ...file, key: bodyKey(file) })),
+)
 
 export interface SetStore extends PublicFiles {
   /** Writes many files, which are durable and can be read on return; none of them has its name if the work fails. */

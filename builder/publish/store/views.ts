@@ -3,13 +3,14 @@ import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readlinkSyn
 import { rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-import { CURRENT_LINK, MANIFEST_FILE, bodyKey, filesNamedIn } from '../../../src/core/documents.ts'
+import { CURRENT_LINK, MANIFEST_FILE } from '../../../src/core/documents.ts'
 import type { Manifest } from '../../../src/core/documents.ts'
 import { isErrno } from '../../../src/core/errno.ts'
 import { syncFile } from '../../../src/files/durable.ts'
 import { inSlices, makeDirectories, unlinkIfExists } from './files.ts'
 import { flushAll } from './flush.ts'
-import type { SetStore } from './store.ts'
+import { filesOfEntry } from './store.ts'
+import type { SetStore, StoredFile } from './store.ts'
 
 const VIEWS_DIR = 'views'
 const OLD = 'old-'
@@ -29,14 +30,11 @@ interface View {
   /** Relative to the public directory. */
   readonly path: string
   /** The target of each file; null if the directory may contain anything. */
-  links: Map<string, string> | null
+  links: Map<string, Link> | null
 }
 
-interface Link {
-  readonly key: string
-  /** Differs if the file was written again. */
-  readonly mark: string
-}
+/** Another object if the file was written again. */
+type Link = Pick<StoredFile, 'key'>
 
 /**
  * Two directories alternate, so that a running request still finds its file. They are in a directory of the lease, which
@@ -99,9 +97,9 @@ export function createViews(deps: ViewsDeps): SetStore['show'] {
       mkdirSync(root)
       changed.add(root).add(dirname(root))
     }
-    const made = links ?? new Map<string, string>()
-    const surplus = [...made].filter(([file, mark]) => wanted.get(file)?.mark !== mark)
-    await inSlices(surplus, ([file]) => {
+    const made = links ?? new Map<string, Link>()
+    const surplus = [...made.keys()].filter((file) => wanted.get(file) !== made.get(file))
+    await inSlices(surplus, (file) => {
       step?.(`unlink ${file}`)
       unlinkIfExists(`${root}/${file}`)
       changed.add(dirname(`${root}/${file}`))
@@ -109,14 +107,14 @@ export function createViews(deps: ViewsDeps): SetStore['show'] {
     })
     const missing = [...wanted].filter(([file]) => !made.has(file))
     const copies: string[] = []
-    await inSlices(missing, ([file, { key, mark }]) => {
+    await inSlices(missing, ([file, link]) => {
       const path = `${root}/${file}`
       makeDirectories(dirname(path), changed, root)
       step?.(`link ${file}`)
       changed.add(dirname(path))
-      const outcome = linkOrCopy(at(key), path)
+      const outcome = linkOrCopy(at(link.key), path)
       if (outcome === 'copied') copies.push(path)
-      if (outcome !== 'missing') made.set(file, mark)
+      if (outcome !== 'missing') made.set(file, link)
     })
     await flushAll(root, copies, [...changed])
     view.links = made
@@ -146,14 +144,10 @@ export function createViews(deps: ViewsDeps): SetStore['show'] {
 function linksOf(location: string, manifest: Manifest): ReadonlyMap<string, Link> {
   const links = new Map<string, Link>()
   for (const entry of manifest.documents) {
-    for (const named of filesNamedIn({ documents: [entry] })) {
-      const key = bodyKey(named)
-      links.set(named.file, { key, mark: `${key} ${entry.changed_at}` })
-    }
+    for (const stored of filesOfEntry(entry)) links.set(stored.file, stored)
   }
   for (const file of MANIFEST_FILES) {
-    const key = `${location}/${file}`
-    links.set(file, { key, mark: key })
+    links.set(file, { key: `${location}/${file}` })
   }
   return links
 }
