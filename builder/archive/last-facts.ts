@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { gunzip, gzipSync } from 'node:zlib'
 
 import { z } from 'zod'
 
@@ -16,16 +16,15 @@ import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
 import type { Facts } from './facts.ts'
 
-/** The file may be forged: nothing is checked before it is decompressed. */
+/** The file may be forged. */
 const maxOutputLength = 64 * 1024 * 1024
 const DIFF_PATH = '/diffs/latest.md'
 
-const lastFactsSchema = z.object({
-  facts: z.record(z.string(), z.custom<JsonValue>()),
-  diff: z.string(),
-  message: z.string(),
-})
-export type LastFacts = z.infer<typeof lastFactsSchema>
+const changeSchema = z.object({ diff: z.string(), message: z.string() })
+const linesSchema = z.tuple([changeSchema], z.tuple([z.string(), z.custom<JsonValue>()]))
+export interface LastFacts extends z.infer<typeof changeSchema> {
+  readonly facts: Facts
+}
 
 export function factsOf(documents: readonly PublicDocument[]): Facts {
   return Object.fromEntries(
@@ -70,6 +69,7 @@ export function diffDocument({ diff }: LastFacts, maxAgeSeconds: number): Public
 /** The facts of the newest publication, which are stored with it, so that any builder can compare with them. */
 export function createLastFacts() {
   let known: { readonly sha256: string; readonly last: LastFacts } | null = null
+  let packed = new Map<string, { readonly fact: JsonValue; readonly bytes: Uint8Array }>()
   return {
     /** Null if they cannot be read: the next build then counts as the first. */
     load: async (store: PublicFiles, reader: Db): Promise<LastFacts | null> => {
@@ -79,12 +79,15 @@ export function createLastFacts() {
       known = last && { sha256, last }
       return last
     },
-    /** The form in which `next` is stored. */
-    stored: (next: LastFacts): PublishedFacts => {
-      if (next === known?.last)
-        return { sha256: known.sha256, compressed: () => pack(JSON.stringify(next)) }
-      const text = JSON.stringify(next)
-      return { sha256: sha256Hex(text), compressed: () => pack(text) }
+    /** The form in which `next` is stored: each line is compressed on its own, and only if it has changed. */
+    stored: ({ facts, ...change }: LastFacts): PublishedFacts => {
+      const lines = Object.entries(facts).map(([path, fact]) => {
+        const before = packed.get(path)
+        return [path, before?.fact === fact ? before : { fact, bytes: pack([path, fact]) }] as const
+      })
+      packed = new Map(lines)
+      const bytes = Buffer.concat([pack(change), ...lines.map(([, line]) => line.bytes)])
+      return { sha256: sha256Hex(bytes), bytes }
     },
     /** Call after publication. `facts` are those of the build, for comparison by identity. */
     keep: (next: LastFacts, { sha256 }: PublishedFacts, facts: Facts): void => {
@@ -93,17 +96,18 @@ export function createLastFacts() {
   }
 }
 
-async function pack(text: string): Promise<Uint8Array> {
-  return await promisify(gzip)(text, { level: 1 })
+function pack(line: unknown): Uint8Array {
+  return gzipSync(`${JSON.stringify(line)}\n`, { level: 1 })
 }
 
 async function readFacts(store: PublicFiles, sha256: string): Promise<LastFacts | null> {
   const file = await store.get(factsKey(sha256))
-  if (file === null) return null
-  const text = await promisify(gunzip)(file.bytes, { maxOutputLength }).catch(() => '')
-  return sha256Hex(text) === sha256
-    ? lastFactsSchema.parse(JSON.parse(text.toString('utf8')))
-    : null
+  if (file === null || sha256Hex(file.bytes) !== sha256) return null
+  const text = await promisify(gunzip)(file.bytes, { maxOutputLength }).catch(() => null)
+  if (text === null) return null
+  const lines = text.toString('utf8').trimEnd().split('\n')
+  const [change, ...facts] = linesSchema.parse(lines.map((line) => JSON.parse(line) as unknown))
+  return { ...change, facts: Object.fromEntries(facts) }
 }
 
 /** A restored database may name facts that are no longer kept. */

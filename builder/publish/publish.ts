@@ -71,7 +71,7 @@ export interface PublishOptions {
 
 export interface PublishedFacts {
   readonly sha256: string
-  readonly compressed: () => Promise<Uint8Array>
+  readonly bytes: Uint8Array
 }
 
 export interface PublishOutcome {
@@ -191,7 +191,7 @@ async function writeManifest(
   }
   await put(`${location}/${MANIFEST_SIGNATURE_FILE}`, signature)
   await put(`${location}/${MANIFEST_FILE}`, bytes)
-  if (!hasFacts) await put(factsKey(facts.sha256), await facts.compressed())
+  if (!hasFacts) await put(factsKey(facts.sha256), facts.bytes)
   return {
     version,
     fence: store.fence,

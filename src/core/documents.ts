@@ -3,7 +3,7 @@
  *
  *     o/<sha256>, <sha256>.br, .gz                      bodies and their compressed forms, each under its own hash
  *     g/<fence>-<version>-<sha256>/snapshot.json        the manifest of a set, with .sig (its signature), .br and .gz
- *     facts/<sha256>.json.gz                            the facts of a set, which the next build compares
+ *     facts/<sha256>.jsonl.gz                           the facts of a set, which the next build compares
  *     export/<sha256>/0, 1, …                           the parts of an exported file, which no set contains
  *
  * The newest row of the table `publications` names the current set. For readers without the database:
@@ -158,7 +158,7 @@ export function exportPartKey(sha256: string, part: number | ''): string {
 }
 
 export function factsKey(sha256: string): string {
-  return `facts/${sha256}.json.gz`
+  return `facts/${sha256}.jsonl.gz`
 }
 
 export function encodedFile(file: string, encoding: Encoding): string {

@@ -139,7 +139,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     const written = proxy.requests.slice(before).filter(({ method }) => method === 'PUT')
     expect(written.map(({ key }) => key.replaceAll(/[0-9a-f]{12,}/g, '#')).sort()).toEqual([
       'current.json',
-      'facts/#.json.gz',
+      'facts/#.jsonl.gz',
       'g/1-2-#/snapshot.json',
       'g/1-2-#/snapshot.json.br',
       'g/1-2-#/snapshot.json.gz',
