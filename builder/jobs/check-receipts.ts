@@ -117,18 +117,8 @@ async function markUnsupportedChains(deps: ReviewDeps): Promise<ChainReport[]> {
       for (const receipt of unsupported) {
         const reason = noChecker(receipt.chain)
         await saveCheck(tx, receipt, { ...unchecked, reason, verdictAt: now, checkedAt: now })
-        const isWord = receipt.verification === 'verified'
-        await updateRecord(
-          tx,
-          'receipts',
-          { id: receipt.id },
-          {
-            verification: receipt.verification,
-            verificationReason: isWord ? receipt.verificationReason : reason,
-            onchain: 'pending',
-            onchainCheckedAt: now,
-          },
-        )
+        const changes = { onchain: 'pending', onchainCheckedAt: now } as const
+        await updateRecord(tx, 'receipts', { id: receipt.id }, changes)
       }
     })
   }

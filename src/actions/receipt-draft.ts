@@ -1,6 +1,7 @@
 import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
 import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
+import { evmChainNames, receiptChains } from '../chain/chains.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Platform } from '../contract/schemas/platform.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
@@ -9,6 +10,7 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { txHashProblem } from '../core/chains.ts'
 import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
+import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from '../db/json.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
@@ -35,13 +37,13 @@ export async function draftReceipt(
   const rail = requireRail(deps.reference(), body.rail)
   const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
   const txHash = body.tx_hash ?? null
-  requireTxHash(chain, txHash)
   const occurredAt = requirePast(body.occurred_at, nowMs)
   const amountMicroUsdc = parseUsdc(body.amount_usdc)
   if (amountMicroUsdc === null) throw invalidField('amount_usdc', 'is not an amount of USDC')
   const to = requireWallet(body.to_wallet, 'to_wallet')
   const from =
     body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
+  requireTransaction({ chain, txHash }, to, from)
   const submitter = requireWallet(body.wallet, 'wallet')
   const receipt = receiptOfSubmission(json)
   const text = signingText(receipt)
@@ -66,14 +68,27 @@ export async function draftReceipt(
     acceptedAt: isoTime(nowMs),
     authority: null,
     ...issuer,
-    ...verificationOf(issuer.kind, txHash),
+    ...verificationOf({ kind: issuer.kind, chain, txHash }),
   }
 }
 
-export function requireTxHash(chain: string | null, txHash: string | null): void {
+type Transaction = Pick<NewReceipt, 'chain' | 'txHash'>
+
+/** @throws ApiError 400 for the hash, 422 for a wallet that the chain cannot have */
+export function requireTransaction(
+  { chain, txHash }: Transaction,
+  to: Wallet,
+  from: Wallet | null,
+) {
   if (txHash === null) return
   const problem = txHashProblem(chain ?? 'off-chain', txHash)
   if (problem !== null) throw invalidField('tx_hash', problem)
+  const evmChain = evmChainNames.find((name) => name === chain)
+  if (evmChain === undefined) return
+  const refuse = (what: string) =>
+    new ApiError('refused', `${what} on ${evmChain}: use a 0x address`)
+  if (to.kind !== 'evm') throw refuse('to_wallet cannot receive')
+  if (from !== null && from.kind !== 'evm') throw refuse('from_wallet cannot pay')
 }
 
 export function requirePast(text: string, nowMs: number): string {
@@ -158,15 +173,19 @@ async function requireSigned(
 
 /** Depends on the signature alone; the chain is checked later. */
 export function verificationOf(
-  kind: NewReceipt['kind'],
-  txHash: string | null,
+  receipt: Transaction & Pick<NewReceipt, 'kind'>,
 ): Pick<NewReceipt, 'onchain' | 'verification' | 'verificationReason'> {
+  const { kind, chain, txHash } = receipt
   const onchain = txHash === null ? 'none' : 'pending'
   if (kind === 'platform') return { verification: 'verified', verificationReason: null, onchain }
-  if (txHash !== null) return { verification: 'pending', verificationReason: toBeChecked, onchain }
-  return { verification: 'unverified', verificationReason: unproven, onchain }
+  if (txHash === null) return { verification: 'unverified', verificationReason: unproven, onchain }
+  const isChecked = receiptChains.some((name) => name === chain)
+  const verificationReason = isChecked ? toBeChecked : notChecked
+  return { verification: 'pending', verificationReason, onchain }
 }
 
 const toBeChecked =
-  'Checked on its chain every hour if this installation has a node for the chain (see /status). Until then the month that it counts in has no statement and is in open_months of the worker (see /docs/statements#closing)'
+  'Checked on its chain every hour if this installation has a node for the chain (see /status). Until then the month that it counts in has no statement and is in open_months of /api/v1/workers/{wallet}/statements (see /docs/statements#closing)'
+const notChecked =
+  'Nobody checks transactions of this chain, so the payment stays unconfirmed; the statement of its month does not wait for it (see /docs/receipts#chains)'
 const unproven = 'Signed by the worker alone, without evidence of the payment'

@@ -16,7 +16,7 @@ import { toJsonText } from '../db/json.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
-import { requirePast, requireTxHash, verificationOf } from './receipt-draft.ts'
+import { requirePast, requireTransaction, verificationOf } from './receipt-draft.ts'
 import { requireRail } from './reference.ts'
 import { requireAuthority } from './seller-authority.ts'
 import { invalidField, requireWallet } from './signed-body.ts'
@@ -55,7 +55,7 @@ export async function draftFromChain(
       'Only its worker may submit this receipt: wallet must be payTo or toAddress',
     )
   }
-  requireTxHash(facts.chain, facts.txHash)
+  requireTransaction(facts, payee, payer)
   return {
     id,
     rail: body.rail,
@@ -74,7 +74,7 @@ export async function draftFromChain(
     content,
     submitter: submitter.id,
     acceptedAt: isoTime(request.nowMs),
-    ...verificationOf(facts.kind, facts.txHash),
+    ...verificationOf(facts),
   }
 }
 

@@ -649,8 +649,9 @@ describe('a chain that is not checked', () => {
     expect(report.chains).toMatchObject([{ chain: 'solana', state: 'no checker', due: 1 }])
     expect(await detailOf(id)).toMatchObject({
       verification: 'pending',
-      verification_reason: 'no checker for solana',
-      onchain: { verdict: 'unchecked' },
+      verification_reason:
+        'Nobody checks transactions of this chain, so the payment stays unconfirmed; the statement of its month does not wait for it (see /docs/receipts#chains)',
+      onchain: { verdict: 'unchecked', reason: 'no checker for solana' },
     })
   })
 })

@@ -68,7 +68,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     amount_usdc: `${one.receipt}.00000${one.receipt % 10}`,
     summary: `${texts[one.receipt % texts.length]} ${one.receipt}`,
     ...(from === undefined ? {} : { from_wallet: from }),
-    ...(one.receipt < 6 ? {} : { chain: 'base', tx_hash: `0x${'ab'.repeat(32)}` }),
+    ...(one.receipt < 6 ? {} : { chain: 'near', tx_hash: '5'.repeat(43) }),
   })
   const submitter = workers[one.submitter === 0 ? 0 : 1]
   const nowMs = service.clock.now() + at

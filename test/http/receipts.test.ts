@@ -238,6 +238,8 @@ describe('a self-signed receipt', () => {
   })
 })
 
+const evmPayment = { chain: 'base', tx_hash: `0x${'ab'.repeat(32)}` }
+
 test.each([
   [{ rail: 'no_such_rail' }, 422],
   [{ occurred_at: '2026-11-21T06:30:00.000Z' }, 422],
@@ -245,6 +247,9 @@ test.each([
   [{ chain: 'base', tx_hash: `0x${'AB'.repeat(32)}` }, 400],
   [{ chain: 'base', tx_hash: 'ab'.repeat(32) }, 400],
   [{ chain: 'solana', tx_hash: `0x${'ab'.repeat(32)}` }, 400],
+  [{ chain: 'base', tx_hash: 'zz' }, 400],
+  [{ ...evmPayment, to_wallet: nearWallet('bob').address }, 422],
+  [{ ...evmPayment, from_wallet: nearWallet('payer').address }, 422],
   [{ chain: 'cardano', tx_hash: 'ab'.repeat(32) }, 201],
   [{ job_id: 'pact-12' }, 201],
 ])('a receipt with %j returns %i', async (change, status) => {
@@ -293,13 +298,12 @@ describe('reputation', () => {
   })
 
   test('reputation counts one receipt of a transaction for each worker', async () => {
-    const payment = { chain: 'base', tx_hash: `0x${'ab'.repeat(32)}` }
-    expect((await sendIssued({ ...payment, summary: 'a' })).body['rep_delta']).toBe(0.24)
-    expect((await sendIssued({ ...payment, summary: 'b' })).body).toMatchObject({
+    expect((await sendIssued({ ...evmPayment, summary: 'a' })).body['rep_delta']).toBe(0.24)
+    expect((await sendIssued({ ...evmPayment, summary: 'b' })).body).toMatchObject({
       verification: 'verified',
       rep_delta: 0,
     })
-    const other = { ...payment, to_wallet: nearWallet('bob').address, from_wallet: payer.address }
+    const other = { ...evmPayment, to_wallet: evmWallet('bob').address, from_wallet: payer.address }
     expect((await send(issued(receiptFacts(alice, other), platformKey))).body['rep_delta']).toBe(
       0.24,
     )

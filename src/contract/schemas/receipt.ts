@@ -149,7 +149,7 @@ const notes = {
 const facts = {
   rail: railSlug,
   chain: railChain.optional().describe('The chain of the payment. Default: the chain of the rail.'),
-  tx_hash: z.string().min(43).max(90).optional(),
+  tx_hash: text(90).optional(),
   from_wallet: walletInput.optional(),
   to_wallet: walletInput.describe('The worker.'),
   amount_usdc: amountInput,
