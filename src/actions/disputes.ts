@@ -13,9 +13,8 @@ import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { walletPublicKey } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { disputeViews, followDispute, openDispute } from '../db/disputes.ts'
+import { disputeViews, followDispute, openDispute, undecidedDispute } from '../db/disputes.ts'
 import type { DisputeRecord } from '../db/disputes.ts'
-import { isUniqueViolation } from '../db/errors.ts'
 import { findEvidence } from '../db/evidence.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { findRecord, selectRecords } from '../db/records.ts'
@@ -49,13 +48,12 @@ export async function submitDispute(
     const standing = standingOf(deps, wallet, rail)
     const of = { wallet: wallet.id, display: wallet.display, openedAt: isoTime(nowMs), standing }
     const words = { text, ...present({ figure, evidence_url, ...found }) }
-    await openDispute(tx, { id, ...of, target, rail }, words).catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      throw new ApiError(
-        'conflict',
-        'This wallet has an undecided dispute about this target; wait for the decision or withdraw it',
-      )
-    })
+    const earlier = await undecidedDispute(tx, wallet.id, target)
+    if (earlier !== undefined) {
+      const details = `This wallet has the undecided dispute ${earlier.id} about this target; wait for the decision or withdraw it`
+      throw new ApiError('conflict', details)
+    }
+    await openDispute(tx, { id, ...of, target, rail }, words)
     return { status: 201 as const, body: await viewOf(tx, id, nowMs) }
   }
   const terms = { ...request, rows: keptRows.dispute, locks: networkLocks(fingerprint) }

@@ -5,7 +5,7 @@ import { sha256Hex } from '../auth/messages.ts'
 import { disputeStates } from '../contract/schemas/dispute-state.ts'
 import type { DisputeState } from '../contract/schemas/dispute-state.ts'
 import { disputeStep } from '../contract/schemas/dispute.ts'
-import type { Dispute, DisputeStep } from '../contract/schemas/dispute.ts'
+import type { Dispute, DisputeStep, DisputeTarget } from '../contract/schemas/dispute.ts'
 import { canonicalize } from '../core/canonical-json.ts'
 import { present } from '../core/entries.ts'
 import { dayMs, isoTime } from '../core/time.ts'
@@ -30,10 +30,13 @@ const following = {
   withheld: disputeStates,
 } as const satisfies Partial<Record<DisputeStep['event'], readonly DisputeState[]>>
 
-/**
- * `words`: what the disputer states, and whether the target is the current version. A second undecided dispute of the wallet
- * about the target violates a unique index.
- */
+/** At most one, by a unique index. */
+export const undecidedDispute = (db: Db, wallet: string, target: DisputeTarget) =>
+  selectRecords(db, 'disputes', { wallet, state: undecided })
+    .where('target', '=', toJsonText(target))
+    .executeTakeFirst()
+
+/** `words`: what the disputer states, and whether the target is the current version. */
 export async function openDispute(tx: Db, dispute: NewDispute, words: Partial<DisputeStep>) {
   const { id, display, target, openedAt } = dispute
   await insertRecord(tx, 'disputes', { ...dispute, state: 'open', updatedAt: openedAt })

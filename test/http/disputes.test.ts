@@ -274,7 +274,9 @@ test('a repeated request opens one dispute, and a second dispute about the targe
   const body = await signed(claimOf())
   const answers = await atOnce(3, () => service.postJson(disputes, body))
   expect(statusCounts(answers)).toEqual({ 200: 2, 201: 1 })
-  expectRefusal(await service.postJson(disputes, await signed(claimOf())), 409, 'conflict')
+  const again = await service.postJson(disputes, await signed(claimOf()))
+  expectRefusal(again, 409, 'conflict')
+  expect(again.body['details']).toContain(`dispute ${String(answers[0]?.body['dispute_id'])} about`)
   const changed = { ...(await signed(claimOf(), bob)), claim: 'Other words.' }
   expectRefusal(await service.postJson(disputes, changed), 401, 'signature_invalid')
 })
