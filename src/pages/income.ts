@@ -2,6 +2,7 @@
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { folded, stacked } from './blocks.ts'
 import { evidenceOf } from './evidence.ts'
+import type { Evidence } from './evidence.ts'
 import { amountText, shortAmount } from './figures.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -43,6 +44,14 @@ export function incomeOf(receipts: readonly Receipt[]): Income {
     else sums.claimed += sum
   }
   return { ...sums, total: sums.onChain + sums.attested + sums.claimed, contradicted, customers }
+}
+
+/** Without agreements on the job exchange for which a receipt of the payment names the job. */
+export function oncePerJob(receipts: readonly Receipt[]): readonly Receipt[] {
+  const without: readonly Evidence[] = ['agreed', 'reversed', 'rejected']
+  const payments = receipts.filter((one) => !without.includes(evidenceOf(one)))
+  const paid = new Set(payments.map(({ job_id: job }) => job))
+  return receipts.filter((one) => evidenceOf(one) !== 'agreed' || !paid.has(one.job_id))
 }
 
 const shownMonths = 8

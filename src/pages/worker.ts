@@ -24,7 +24,7 @@ import {
   untrustedText,
 } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
-import { incomeChart, incomeOf } from './income.ts'
+import { incomeChart, incomeOf, oncePerJob } from './income.ts'
 import type { Income } from './income.ts'
 import { namedWallet } from './names.ts'
 import type { Names } from './names.ts'
@@ -94,8 +94,9 @@ const claimTexts = {
 
 export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
   const { worker, standing, receipts, total, names, statements } = options
-  const income = incomeOf(receipts)
-  const chart = incomeChart(receipts, income)
+  const distinct = oncePerJob(receipts)
+  const income = incomeOf(distinct)
+  const chart = incomeChart(distinct, income)
   const name = standing?.display_name ?? worker?.display_name ?? null
   const short = `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
   const isLookAlike = (standing ?? worker)?.looks_like_another === true

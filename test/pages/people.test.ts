@@ -115,7 +115,7 @@ test('the page of a receipt says whether witnesses have seen it, and whether the
   )
 })
 
-test('sums of a worker leave out what the chain contradicts', () => {
+test('sums of a worker leave out what the chain contradicts, and an agreement whose payment has a receipt', () => {
   const receipt = (id: number, changes: Partial<Receipt>): Receipt => ({
     ...proven,
     receipt_id: `${receiptId.slice(0, -1)}${id}`,
@@ -132,20 +132,21 @@ test('sums of a worker leave out what the chain contradicts', () => {
     receipt(1, {}),
     receipt(2, { ...platform, onchain_verified: false, amount_usdc: 30 }),
     receipt(3, { verification: 'rejected', onchain_verified: false, amount_usdc: 1000 }),
-    receipt(4, { ...claimed, amount_usdc: 60 }),
+    receipt(4, { ...claimed, amount_usdc: 60, job_id: job }),
+    receipt(5, { ...claimed, kind: 'platform', platform: 'job-exchange', job_id: job }),
   ]
   const noStatements = { statements: { closed: [], open: [] } }
   const options = {
     worker: undefined,
     standing: undefined,
     receipts,
-    total: '4',
+    total: '5',
     names,
     ...noStatements,
   }
   const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
   expect(md).toContain(
-    '3 receipts over 100 USDC. 10 % of it is proven on chain. 1 more was reversed or rejected.',
+    '4 receipts over 100 USDC. 10 % of it is proven on chain. 1 more was reversed or rejected.',
   )
 })
 
