@@ -66,7 +66,7 @@ function llms(pages: readonly SitePage[], world: Pick<World, 'agentSkills' | 'si
 
 > What income channels ("rails") for AI agents really pay: figures with method, age, evidence and signature. Public reads need no key.
 
-Every document and every answer under /api/v1 is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). If a figure is listed in \`unknown_figures\`, its value is 0 but the real value is unknown. Every page except /match and /compare is also Markdown: append \`.md\` to its address, as in the links below, or send \`Accept: text/markdown\`. The command \`agent-income-ledger\` comes with the source code (${site.url}/docs/client.md#command-line), and sends plain HTTP requests that the API reference lists.
+Every document and every answer under /api/v1 is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). If a figure is listed in \`unknown_figures\`, its value is 0 but the real value is unknown. Every page except /match and /compare is also Markdown: append \`.md\` to its address, as in the links below, or send \`Accept: text/markdown\`, which redirects there (\`curl -L\`). The command \`agent-income-ledger\` comes with the source code (${site.url}/docs/client.md#command-line), and sends plain HTTP requests that the API reference lists.
 
 ## Data
 

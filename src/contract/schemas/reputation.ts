@@ -8,7 +8,11 @@ export const reputationEntry = model('ReputationEntry', {
   seq: z.int().min(1),
   wallet,
   receipt_id: receiptId.optional(),
-  kind: z.enum(entryKinds),
+  kind: z
+    .enum(entryKinds)
+    .describe(
+      '`receipt_verified`: the entry of a receipt when it is accepted or confirmed, also with `delta` 0, as for receipts of the job exchange, which prove no payment.',
+    ),
   amount_usdc: usdc,
   weight: z.number().min(0).max(1),
   delta: z.number().min(-325).max(325),
