@@ -184,6 +184,7 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
   const shown = (figure: FigureName, show = count) =>
     signed(figure, readBy(view, show(knownFigure(view, figure))))
   const isNet = knownFigure(view, 'tpv_30d_net_usdc') !== null
+  const isOfParty = isNet && view.status_reasons.some(({ rule }) => rule === 'one_worker_party')
   return glance(
     [
       [
@@ -192,7 +193,9 @@ function railGlance(view: Rail, peers: readonly Peer[]): HtmlAndMarkdown {
       ],
       ['Left out', leftOut === null ? unknown : `${wholePercent(leftOut)} of raw`],
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
-      ['Largest earner', readBy(view, percent(topShare(view)))],
+      isOfParty
+        ? ['Largest party of workers', readBy(view, inline`${percent(topShare(view))} of net`)]
+        : ['Top worker', readBy(view, percent(topShare(view)))],
       [isPaid ? 'Customers' : 'Publishers', shown('unique_creators_30d')],
       ['Entry cost', entryCost(view)],
       ['Last payout', lastPayout(view)],

@@ -43,8 +43,8 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
     (rail) => rail.record.state.lastPollAtMs === null && !reading.includes(rail),
   )
   const good = polled.filter((rail) => !failed.includes(rail) && !reading.includes(rail))
-  const never = all.filter((rail) => rail.record.rule === null && !isOwn(rail)).length
-  const counts = { rails, failed, reading, waiting, good, never }
+  const never = all.filter(({ record }) => record.rule === null).length
+  const counts = { rails, failed, reading, waiting, good, never, hasOwn: all.some(isOwn) }
   const sum = sumOf(counts)
   const lines = (shown: readonly ShownRail[]) => rows(shown.map((rail) => lineOf(rail, world)))
   const part = (id: string, title: string, shown: readonly ShownRail[]) =>
@@ -89,9 +89,10 @@ interface Counts {
   readonly reading: readonly ShownRail[]
   readonly waiting: readonly ShownRail[]
   readonly never: number
+  readonly hasOwn: boolean
 }
 
-function sumOf({ rails, good, failed, reading, waiting, never }: Counts): string {
+function sumOf({ rails, good, failed, reading, waiting, never, hasOwn }: Counts): string {
   const others = [
     [failed, 'could not be read'],
     [reading, 'being read for the first time'],
@@ -99,7 +100,7 @@ function sumOf({ rails, good, failed, reading, waiting, never }: Counts): string
   ] as const
   const parts = others.flatMap(([{ length }, what]) => (length === 0 ? [] : `${length} ${what}`))
   const read = [`${good.length} of ${counted(rails.length, 'polled rail')} read`, ...parts]
-  return `${read.join(', ')}.${never === 0 ? '' : ` ${counted(never, 'more rail')} ${never === 1 ? 'has' : 'have'} no source that we could poll.`}`
+  return `${read.join(', ')}.${never === 0 ? '' : ` ${counted(never, 'more rail')} ${never === 1 ? 'has' : 'have'} no source that we could poll${hasOwn ? ', our own job exchange among them' : ''}.`}`
 }
 
 /** The state as one line; the script of the site adds the state of the service. */

@@ -146,7 +146,7 @@ function comparison(chosen: readonly Rail[], { flags, nowMs }: ListedRails): Htm
       },
     ],
     ['Workers, 30 days', (view) => count(knownFigure(view, 'unique_workers_30d'))],
-    ['Top worker', (view) => percent(knownFigure(view, 'top_worker_share'))],
+    ['Top worker, of filtered volume', (view) => percent(knownFigure(view, 'top_worker_share'))],
     ['What we doubt'],
     ['Gravest doubt', (view) => doubtNote(view, doubtsAbout(view), { nowMs })],
     ['Open doubts', (view) => partOf(view, 'flags', String(doubtsAbout(view).length))],
