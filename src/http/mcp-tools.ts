@@ -169,7 +169,7 @@ function picked(given: Given, parameters: object = {}): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, String(given[name])]))
 }
 
-/** Cuts the lists of entries, also those of `delta_since`; `omitted` counts the missing entries of each. */
+/** Cuts the lists of entries, also those of `delta_since`; `count` then counts the entries left, and `omitted` the missing ones of each list. */
 function shortened(document: object, limit: number): object {
   const cut: Record<string, unknown> = { ...document }
   const omitted: Record<string, number> = {}
@@ -179,6 +179,7 @@ function shortened(document: object, limit: number): object {
     else if (value.length > limit && typeof value[0] === 'object') {
       cut[name] = value.slice(0, limit)
       omitted[name] = value.length - limit
+      if (cut['count'] === value.length) cut['count'] = limit
     }
   }
   return Object.keys(omitted).length === 0 ? cut : { ...cut, omitted }

@@ -63,7 +63,10 @@ const calls = () =>
     ],
     get_rail: [{ name: 'alpha' }, { rail: 'alpha', display_name: 'Rail alpha' }],
     get_rail_history: [{ name: 'alpha', limit: 1 }, { rail: 'alpha' }],
-    list_opportunities: [{ chain: 'base', limit: 1 }, { omitted: { opportunities: 1 } }],
+    list_opportunities: [
+      { chain: 'base', limit: 1 },
+      { count: 1, total: 2, omitted: { opportunities: 1 } },
+    ],
     list_flags: [{}, { flags: expect.any(Array) as unknown }],
     get_status_rules: [{}, { rules: expect.any(Array) as unknown }],
     get_leaderboard: [{}, { as_of: expect.any(String) as unknown }],
