@@ -18,6 +18,7 @@ export interface Income {
   readonly contradicted: number
   /** Sums by payer, without those that only the worker or the seller names. */
   readonly customers: ReadonlyMap<string, number>
+  readonly ofCustomers: number
 }
 
 const kinds = [
@@ -43,7 +44,9 @@ export function incomeOf(receipts: readonly Receipt[]): Income {
     else if (evidence === 'attested') sums.attested += sum
     else sums.claimed += sum
   }
-  return { ...sums, total: sums.onChain + sums.attested + sums.claimed, contradicted, customers }
+  const total = sums.onChain + sums.attested + sums.claimed
+  const ofCustomers = [...customers.values()].reduce((all, one) => all + one, 0)
+  return { ...sums, total, contradicted, customers, ofCustomers }
 }
 
 /** Without agreements on the job exchange for which a receipt of the payment names the job. */
@@ -90,7 +93,10 @@ export function incomeChart(receipts: readonly Receipt[], all: Income): HtmlAndM
     return html`${parts}${label}`
   })
   const spoken = months.map(({ month, income }) => `${month} ${amountText(income.total)}`)
-  const caption = `USDC a month, ${months[0]?.month} to ${months.at(-1)?.month}, as the receipts date them. An attested payment is the word of a platform, a claimed one that of the worker; neither shows that money moved.`
+  const first = months[0]?.month ?? ''
+  const older = incomeOf(receipts.filter(({ occurred_at: at }) => at < first)).total
+  const before = older === 0 ? '' : `, and ${amountText(older)} before ${first}`
+  const caption = `USDC a month, ${first} to ${months.at(-1)?.month}${before}, as the receipts date them. An attested payment is the word of a platform, a claimed one that of the worker; neither shows that money moved.`
   const chart = {
     html: html`<figure class="income">
       <ul class="legend">
@@ -128,7 +134,7 @@ export function incomeChart(receipts: readonly Receipt[], all: Income): HtmlAndM
   }
   const byMonth = table(months, {
     id: 'income-table',
-    caption: 'USDC by month and evidence.',
+    caption: `USDC by month and evidence${before}.`,
     sortable: false,
     columns: [
       column('Month', ({ month }) => month),

@@ -163,8 +163,7 @@ function agentText({ id, state, checked_at: at }: NonNullable<Worker['erc8004']>
 function verdictOf(receipts: readonly Receipt[], total: string, income: Income): Inline {
   if (receipts.length === 0) return 'Registered, and no receipt yet.'
   const { contradicted, customers, total: sum } = income
-  const named = [...customers.values()].reduce((all, one) => all + one, 0)
-  const isEachNamed = customers.size > 0 && sum - named < 0.005
+  const isEachNamed = customers.size > 0 && sum - income.ofCustomers < 0.005
   const from = !isEachNamed ? '' : ` from ${counted(customers.size, 'customer')}`
   const stated = `${counted(receipts.length - contradicted, 'receipt')} over ${shortAmount(sum)} USDC${from}.`
   const proven = income.onChain === 0 ? 'None' : wholePercent(income.onChain / sum)
@@ -181,7 +180,6 @@ function workerGlance(
   income: Income,
 ): HtmlAndMarkdown {
   const isPart = total !== String(receipts.length)
-  const customers = [...income.customers.values()]
   const lastPaid = receipts
     .filter((receipt) => evidenceOf(receipt) === 'on chain')
     .map(({ occurred_at: at }) => at)
@@ -194,9 +192,12 @@ function workerGlance(
         strong(`${shortAmount(income.onChain)} USDC`),
       ],
       fact('Score', standing, ({ rep_score: score }) => inline`${amount(score)} points`),
-      customers.length === 0 || income.total === 0
+      income.ofCustomers === 0
         ? null
-        : ['Largest customer', wholePercent(Math.max(...customers) / income.total)],
+        : [
+            'Largest customer',
+            `${wholePercent(Math.max(...income.customers.values()) / income.ofCustomers)} of ${shortAmount(income.ofCustomers)} USDC with a confirmed payer`,
+          ],
       ['Last proven payment', lastPaid === undefined ? 'none' : time(lastPaid)],
       fact('Skills', worker?.skills, (skills) => join(skills.map(untrustedText), ', ')),
     ],
