@@ -17,7 +17,14 @@ export async function notCovered(
 ): Promise<string | null> {
   const partner = await requirePartner(deps.database.reader, proof, { use: 'read', nowMs })
   const tier = tierOf(deps.reference(), partner)
-  return tier.covers.includes(premium) ? null : `The tier ${tier.tier} does not include ${premium}`
+  return tier.covers.includes(premium)
+    ? null
+    : `The tier ${tier.tier} does not include ${premium}; these do: ${tiersWith(deps, premium)}`
+}
+
+function tiersWith({ reference }: Pick<ActionDeps, 'reference'>, premium: PremiumRead): string {
+  const tiers = [...reference().tiers.values()].filter(({ covers }) => covers.includes(premium))
+  return tiers.map(({ tier }) => tier).join(', ')
 }
 
 export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
@@ -26,16 +33,17 @@ export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
 
 /** Contains payment terms unless payments are off. */
 export function unpaid(
-  { mode }: Payments,
+  deps: Pick<ActionDeps, 'payments' | 'reference'>,
+  premium: PremiumRead,
   offer: PaymentOffer,
   why: { readonly code: 'payment_required' | 'tier_required'; readonly details?: string },
 ): ApiError {
   const { code, details } = why
-  if (mode !== 'off') return paymentRequired(code, offer, details)
-  const off = 'Payments are off'
+  if (deps.payments.mode !== 'off') return paymentRequired(code, offer, details)
+  const off = 'Payments are off: neither reads nor tiers can be bought here'
   const text =
     details === undefined
-      ? `${off}; partners can read what their tier includes (POST ${pathOf('signupPartner')})`
+      ? `${off}. Partners (POST ${pathOf('signupPartner')}) can read this in the tiers ${tiersWith(deps, premium)}`
       : `${details}. ${off}`
   return paymentOff(code === 'payment_required' ? 'payment_off' : code, text)
 }

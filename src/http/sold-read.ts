@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
+import type { PremiumRead } from '../actions/partner-access.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
 import { purchase } from '../actions/purchase/purchase.ts'
 import { bazaarOf } from '../contract/bazaar.ts'
@@ -27,7 +28,8 @@ export function requireCredentialsOrPayment(
   incoming: IncomingMessage,
 ): void {
   if (hasCredentials(incoming) || hasPayment(incoming)) return
-  throw unpaid(actions.payments, offerOf(actions, route, incoming), { code: 'payment_required' })
+  const offer = offerOf(actions, route, incoming)
+  throw unpaid(actions, premiumOf(route), offer, { code: 'payment_required' })
 }
 
 /** @throws ApiError 402 with the terms, 401 and 403 for invalid credentials, and the errors of `purchase` */
@@ -38,18 +40,18 @@ export async function sellRead(
   produce: () => Promise<ReadAnswer>,
 ): Promise<ReadAnswer> {
   const { incoming, nowMs } = context
-  const { payments } = actions
+  const premium = premiumOf(route)
   const offer = offerOf(actions, route, incoming)
   const header = paymentHeaderOf(incoming)
   if (hasCredentials(incoming)) {
-    const details = await uncoveredReason(actions, route, context, header)
+    const details = await uncoveredReason(actions, premium, context, header)
     if (details === null) return await produce()
-    if (header === null) throw unpaid(payments, offer, { code: 'tier_required', details })
+    if (header === null) throw unpaid(actions, premium, offer, { code: 'tier_required', details })
   }
-  if (header === null) throw unpaid(payments, offer, { code: 'payment_required' })
+  if (header === null) throw unpaid(actions, premium, offer, { code: 'payment_required' })
   if (incoming.method === 'HEAD') {
     const details = 'Send payments with GET; nothing was charged'
-    throw unpaid(payments, offer, { code: 'payment_required', details })
+    throw unpaid(actions, premium, offer, { code: 'payment_required', details })
   }
   const { value, headers } = await purchase(actions, {
     ...offer,
@@ -62,6 +64,10 @@ export async function sellRead(
     isGone: () => incoming.socket.destroyed,
   })
   return { ...value, headers: { ...value.headers, ...headers } }
+}
+
+function premiumOf({ path }: Route): PremiumRead {
+  return `/${path.slice(apiPrefix.length + 1)}`
 }
 
 function offerOf(
@@ -80,14 +86,13 @@ function offerOf(
 /** Returns null if the tier covers the read. Requests with a payment need not come from a partner. */
 async function uncoveredReason(
   actions: ActionDeps,
-  route: SoldRoute,
+  premium: PremiumRead,
   context: ReadContext,
   header: string | null,
 ): Promise<string | null> {
   const proof = await context.partner()
   try {
-    const read = `/${route.path.slice(apiPrefix.length + 1)}` as const
-    return await notCovered(actions, proof, read, context.nowMs)
+    return await notCovered(actions, proof, premium, context.nowMs)
   } catch (error) {
     if (error instanceof ApiError && error.code === 'not_a_partner' && header !== null) {
       return error.message

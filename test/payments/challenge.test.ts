@@ -123,6 +123,7 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
     expect(status).toBe(402)
     expect(body).toMatchObject({ code: 'payment_off', x402Version: 1, accepts: [] })
     expect(JSON.stringify(body)).toContain('(POST /api/v1/partners/signup)')
+    expect(JSON.stringify(body)).toMatch(/in the tiers .*\bpro, team, enterprise/)
     const named = [
       'payment-required',
       'x-accepted-payment',
@@ -156,7 +157,7 @@ describe('a partner', () => {
     expect(status).toBe(402)
     expect(body).toMatchObject({
       code: 'tier_required',
-      details: 'The tier free does not include /arbitrage',
+      details: 'The tier free does not include /arbitrage; these do: pro, team, enterprise',
       accepts: [{ maxAmountRequired: '10000' }],
     })
     expect(headerChallenge(headers)).toMatchObject({ error: 'tier_required' })
