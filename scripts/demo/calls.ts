@@ -112,8 +112,7 @@ async function planJobs({ nowMs, clientOf, oaths, plan }: CalledLedger): Promise
   const poster = await clientNamed('Northwind Labs')
   const bidder = await clientNamed('Marginalia')
   const other = await clientNamed('Second Reader')
-  for (const { day, moves: names = [], ...facts } of people.jobs) {
-    const job = { ...facts, skills: ['proofreading'] }
+  for (const { day, moves: names = [], ...job } of people.jobs) {
     const params = { id: '' }
     let bid = ''
     plan(day, async () => {
