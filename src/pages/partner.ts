@@ -94,7 +94,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
         'history',
         'Oaths and writes',
         para(
-          'Every oath and every write by a partner is recorded permanently, with the hashes of the signed texts.',
+          'Every oath and every write by a partner is recorded permanently, with the hashes of the signed texts. A delivery has two rows: one for the signed request, one for the signature in its body.',
         ),
         oathTable(oaths, total),
         links([[pathOf('listPartnerOaths', { handle }), 'History, JSON']]),

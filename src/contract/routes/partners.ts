@@ -93,7 +93,7 @@ export const partnerRoutes = {
   listPartnerOaths: live({
     path: `${apiPrefix}/partners/{handle}/oaths`,
     summary: 'List oaths and writes of a partner',
-    description: 'Newest first. Append-only, with one row for each oath and each write.',
+    description: 'Newest first. Append-only, one row for each oath and each signature of a write.',
     params: { handle },
     query: pageQuery('oaths'),
     answers: { 200: json('The rows.', oathHistory), 404: notFound('unknown_partner') },
