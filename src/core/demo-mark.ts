@@ -1,5 +1,5 @@
 export const demoSentence =
-  'Demo ledger: all workers, receipts, jobs and figures on it are invented.'
+  'Demo ledger: all workers, receipts, jobs and figures on it are invented. Invented receipts and trades between your own wallets are welcome.'
 
 /** Transactions of a demo begin with 16 zeros, which is as good as impossible on a chain. */
 export const isInvented = (txHash: string): boolean => /^(?:0x)?0{16}/.test(txHash)
