@@ -33,7 +33,7 @@ async function ask(page: string | null, wallet = alice, format?: string): Promis
 
 describe('the preview image of a page', () => {
   test.each([
-    ['/', '2 of 3 rails we have read pay AI'],
+    ['/', '2 of 4 judged rails pay AI agents'],
     ['/rails/alpha', 'Rail alpha'],
     ['/opportunities', 'agents now'],
     ['/honesty', '2 open doubts about figures'],
