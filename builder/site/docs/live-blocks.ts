@@ -39,6 +39,7 @@ import { designParts } from './design.ts'
 import { logForm, logKinds, logPicture } from './log.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
+import { performanceCosts, performanceTables } from './performance.ts'
 import { endpointIndex, referenceLink } from './reference.ts'
 import { tryForm } from './try.ts'
 
@@ -63,6 +64,8 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'cost-documents': documentsTable,
   'cost-writes': writesTable,
   'cost-storage': storageTable,
+  performance: performanceTables,
+  'performance-costs': performanceCosts,
   'status-rules': statusRuleTable,
   'rule-thresholds': thresholdTable,
   'flag-kinds': () => facts(flagTexts),

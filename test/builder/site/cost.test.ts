@@ -7,6 +7,13 @@ import {
   storageTable,
   writesTable,
 } from '../../../builder/site/docs/cost.ts'
+import {
+  costOfCpu,
+  performanceCosts,
+  performanceTables,
+  usdPerCoreHour,
+} from '../../../builder/site/docs/performance.ts'
+import measured from '../../../data/performance.json' with { type: 'json' }
 import { routes } from '../../../src/contract/routes.ts'
 import { randomFrom } from '../../support/random.ts'
 import { edgeDay } from './edge-cache.ts'
@@ -68,6 +75,18 @@ describe('the model of caches', () => {
     const forgotten = edgeDay(1, [page], { ...edge, keepsSeconds: 1 })
     expect(forgotten.originBytes).toBeCloseTo(forgotten.originRequests * 10_500, 0)
   })
+})
+
+test('the performance page shows each measured row with its target and verdict, and its cost', () => {
+  const rows = measured.flatMap((run) => run.rows)
+  const { md } = performanceTables()
+  expect(md.match(/at (?:most|least) [\d.,]+(?: × [^|]+)? \| (?:met|missed) \|/g)).toHaveLength(
+    rows.length,
+  )
+  for (const { what } of rows) expect(`${md}${performanceCosts().md}`).toContain(what)
+  expect(`${md}${performanceCosts().md}`).not.toMatch(/NaN|Infinity|undefined/)
+  // Half a core second, at the price of an hour.
+  expect(costOfCpu(500, 1000)).toBeCloseTo((0.5 * usdPerCoreHour) / 3600, 12)
 })
 
 describe('the cost tables', () => {
