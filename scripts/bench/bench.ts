@@ -1,82 +1,75 @@
-/** Benchmarks: each measures the ledger and a peer, and compares figures of both. */
+/** Benchmarks: each measures the ledger and mostly a peer, and compares a figure of both with its target. */
+import type { Measurement } from '../../builder/site/docs/performance.ts'
 import { median } from '../../src/core/median.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 
 /** The figures of one round, by name, which ends with the unit. */
 export type Sample = Readonly<Record<string, number>>
 
+type Row = Measurement['rows'][number]
+
 export interface Bench {
   readonly what: string
   readonly ours: () => Promise<Sample>
   readonly peer?: readonly [name: string, measure: () => Promise<Sample>]
-  /** By name; the peer may lack some. */
-  readonly figures: Readonly<Record<string, Target>>
+  /** Each is a row. */
+  readonly targets: Readonly<Record<string, readonly [bound: Row['bound'], value: number]>>
 }
 
-/** Bounds on the ratio to the peer, and on our figure alone. */
-interface Target {
-  readonly mostRatio?: number
-  readonly leastRatio?: number
-  readonly most?: number
-  readonly least?: number
-}
+export type Stoppable = Pick<ServerProcess, 'stop'>
 
 export interface BenchSettings {
-  /** Few and short rounds on smaller ledgers: enough to find errors, but too few for reliable figures. */
+  /** Two short rounds: enough to find errors, but too few for reliable figures. */
   readonly quick: boolean
+  /** A quarter with `quick`. */
+  readonly many: (count: number) => number
+  /** Receipts of a large ledger. */
+  readonly receipts: number
   /** An empty directory for this suite, removed at the end of the run. */
   readonly dir: string
   /** Waits for a server, which is stopped after the suite. */
   readonly running: <Server extends Stoppable>(starting: Promise<Server>) => Promise<Server>
 }
-export type Stoppable = Pick<ServerProcess, 'stop'>
 
-export interface Suite {
-  readonly about: string
-  readonly prepare: (setting: BenchSettings) => Promise<readonly Bench[]>
-}
+export type Suite = (settings: BenchSettings) => Promise<Bench | readonly Bench[]>
 
 /**
  * Measures both in each round, in reversed order every other round, so that other load does not always affect the same one.
- * Returns the rows of the table. A ratio is ours divided by the peer's of the same round.
+ * A ratio is ours divided by the peer's of the same round.
  */
-export async function measure(bench: Bench, rounds: number): Promise<object[]> {
-  const samples = { ours: [] as Sample[], peer: [] as Sample[] }
-  const [name, measurePeer] = bench.peer ?? ['', () => Promise.resolve({})]
+export async function measure(bench: Bench, rounds: number): Promise<Row[]> {
+  const ours: Sample[] = []
+  const peers: Sample[] = []
+  const [peer = null, measurePeer] = bench.peer ?? []
+  const sides = [
+    async () => ours.push(await bench.ours()),
+    async () => peers.push((await measurePeer?.()) ?? {}),
+  ]
   for (let round = 0; round < rounds; round += 1) {
-    if (round % 2 === 1) samples.peer.push(await measurePeer())
-    samples.ours.push(await bench.ours())
-    if (round % 2 === 0) samples.peer.push(await measurePeer())
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side()
   }
-  return Object.entries(bench.figures).map(([figure, target]) => {
-    const of = (side: readonly Sample[]) => side.map((sample) => sample[figure] ?? Number.NaN)
-    const [ours, peer] = [of(samples.ours), of(samples.peer)]
-    const ratios = ours.map((value, round) => value / (peer[round] ?? Number.NaN))
-    const ratio = median(ratios)
-    const bounds = Object.entries(target).map((bound) => bound.join(' '))
-    const compared = {
-      peer: `${name} ${text(median(peer))}`,
-      ratio: ratio.toFixed(2),
-      spread: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)} (${rounds})`,
-    }
+  return Object.entries(bench.targets).map(([figure, [bound, target]]) => {
+    const values = ours.map((sample) => sample[figure] ?? Number.NaN)
+    const ofPeer = peers.map((sample) => sample[figure] ?? Number.NaN)
+    const ratios = values.map((value, round) => value / (ofPeer[round] ?? Number.NaN))
+    const measured = bound.endsWith('Ratio') ? ratios : values
+    const reached = median(measured)
     return {
       what: bench.what,
       figure,
-      ours: text(median(ours)),
-      ...(Number.isNaN(ratio) ? { peer: '' } : compared),
-      target: bounds.join(', '),
-      result: bounds.length === 0 ? '' : isMet(target, median(ours), ratio) ? 'met' : 'MISSED',
+      ours: round(median(values)),
+      peer,
+      peers: peer === null ? null : round(median(ofPeer)),
+      ratio: peer === null ? null : round(median(ratios)),
+      spread: [round(Math.min(...measured)), round(Math.max(...measured))],
+      bound,
+      target,
+      // Not a number is missed.
+      isMet: bound.startsWith('most') ? reached <= target : reached >= target,
     }
   })
 }
 
-function isMet(target: Target, ours: number, ratio: number): boolean {
-  const { most = ours, least = ours, mostRatio = ratio, leastRatio = ratio } = target
-  // Without a peer the ratio is NaN.
-  const isWithin = (value: number, from: number, to: number) => !(value < from || value > to)
-  return isWithin(ours, least, most) && isWithin(ratio, leastRatio, mostRatio)
-}
-
-function text(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3)
+function round(value: number): number {
+  return Number(value.toPrecision(4))
 }

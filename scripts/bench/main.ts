@@ -1,48 +1,39 @@
-/** `npm run bench -- [suite…] [--quick]`: measures and prints tables. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** `npm run bench -- [suite…] [--quick] [--receipts N] [--json FILE]`: measures, prints tables, and updates the file. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { entriesOf } from '../../src/core/entries.ts'
+import { z } from 'zod'
+
+import { measurement } from '../../builder/site/docs/performance.ts'
+import type { Measurement } from '../../builder/site/docs/performance.ts'
+import { isoDate } from '../../src/core/time.ts'
 import { measure } from './bench.ts'
 import type { Stoppable, Suite } from './bench.ts'
-import { builder } from './suites/builder.ts'
-import { checks } from './suites/checks.ts'
-import { documents } from './suites/documents.ts'
-import { edge } from './suites/edge.ts'
-import { lists } from './suites/lists.ts'
-import { log } from './suites/log.ts'
-import { payments } from './suites/payments.ts'
-import { recompute } from './suites/recompute.ts'
-import { start } from './suites/start.ts'
-import { visible } from './suites/visible.ts'
-import { writes } from './suites/writes.ts'
+import * as builds from './suites/builds.ts'
+import * as reads from './suites/reads.ts'
+import * as starts from './suites/starts.ts'
+import * as writes from './suites/writes.ts'
 
-const suites = {
-  documents,
-  edge,
-  builder,
-  visible,
-  writes,
-  checks,
-  payments,
-  start,
-  lists,
-  log,
-  recompute,
-}
+const suites: Readonly<Record<string, Suite>> = { ...reads, ...writes, ...builds, ...starts }
+/** Their figures depend on the number of receipts. */
+const sized = ['lists', 'visible', 'build', 'log', 'start']
 
-const {
-  values: { quick },
-  positionals,
-} = parseArgs({
+const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    receipts: { type: 'string' },
+    json: { type: 'string' },
+  },
 })
+const { quick, json } = values
+const many = (count: number) => (quick ? count / 4 : count)
+const receipts = Number(values.receipts ?? (quick ? 100_000 : 1_000_000))
 const unknown = positionals.filter((name) => !Object.hasOwn(suites, name))
-if (unknown.length > 0) {
-  console.error(`Unknown: ${unknown.join(', ')}. Suites: ${Object.keys(suites).join(', ')}`)
+if (unknown.length > 0 || !Number.isSafeInteger(receipts)) {
+  console.error(`Suites: ${Object.keys(suites).join(', ')}; --receipts takes a number`)
   // EX_USAGE of sysexits.h.
   process.exit(64)
 }
@@ -50,38 +41,59 @@ if (unknown.length > 0) {
 // Removed at the end: for minutes after thousands of files are deleted, ext4 creates new files up to ten times more slowly.
 const runDir = mkdtempSync(join(tmpdir(), 'ledger-bench-'))
 try {
-  for (const [name, suite] of entriesOf(suites)) {
+  for (const [name, suite] of Object.entries(suites)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue
-    console.error(`${name}: ${suite.about}`)
-    const startedMs = performance.now()
     const rows = await run(suite, join(runDir, name))
-    console.log(`\n## ${name}, ${Math.round((performance.now() - startedMs) / 1000)} s\n`)
+    console.log(`\n## ${name}\n`)
     console.table(rows)
+    if (json === undefined || rows.length === 0) continue
+    update(json, {
+      suite: name,
+      receipts: sized.includes(name) ? receipts : null,
+      measuredOn: isoDate(Date.now()),
+      quick,
+      node: process.versions.node,
+      cores: availableParallelism(),
+      cpu: cpus()[0]?.model ?? 'unknown',
+      rows,
+    })
   }
 } finally {
   rmSync(runDir, { recursive: true, force: true })
 }
 
 /** After a failure the other suites still run, and the exit code is 1. */
-async function run(suite: Suite, dir: string): Promise<readonly object[]> {
+async function run(suite: Suite, dir: string): Promise<Measurement['rows']> {
   const servers: Stoppable[] = []
   const running = async <Server extends Stoppable>(starting: Promise<Server>) => {
     const server = await starting
     servers.unshift(server)
     return server
   }
-  const rows: object[] = []
   try {
     mkdirSync(dir)
-    for (const bench of await suite.prepare({ quick, dir, running })) {
-      console.error(`  ${bench.what}`)
+    const rows: Measurement['rows'] = []
+    const benches = await suite({ quick, many, receipts, dir, running })
+    for (const bench of [benches].flat()) {
+      console.error(bench.what)
       rows.push(...(await measure(bench, quick ? 2 : 7)))
     }
+    return rows
   } catch (error) {
     process.exitCode = 1
     console.error(error)
+    return []
   } finally {
     for (const server of servers) await server.stop()
   }
-  return rows
+}
+
+/** Replaces the measurement of the same suite and size. */
+function update(file: string, added: Measurement): void {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '[]'
+  const kept = z
+    .array(measurement)
+    .parse(JSON.parse(text))
+    .filter(({ suite, receipts }) => suite !== added.suite || receipts !== added.receipts)
+  writeFileSync(file, `${JSON.stringify([...kept, added], null, 2)}\n`)
 }

@@ -1,16 +1,14 @@
-/** The measured processes, and their load. CPU times come from `/proc` (Linux only). */
+/** Starts the measured programs, sends load to them, and reads their CPU time from `/proc` (Linux only). */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import { z } from 'zod'
-
 import { createCheckThreads } from '../../src/auth/check-threads.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
-import { openConnection, requestText } from '../../test/support/keep-alive.ts'
-import { percentile } from '../../test/support/percentile.ts'
+import { openConnections, p99Of, sendQueue } from '../../test/support/clients.ts'
+import { requestText } from '../../test/support/keep-alive.ts'
 import { quietLog } from '../../test/support/quiet-log.ts'
 import { startNodeServer } from '../../test/support/server-process.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
@@ -27,23 +25,29 @@ export async function startService(dir: string, start: Start = {}): Promise<Serv
   return await startNodeServer(programOf('src/main.js'), { readyPath: '/healthz', ...start, env })
 }
 
+export async function startPeer(name: string, start: Start = {}): Promise<ServerProcess> {
+  const program = programOf(`scripts/bench/peers/${name}.js`)
+  return await startNodeServer(program, { readyPath: '/healthz', ...start })
+}
+
+/** Publishes the documents of a ledger. */
+export function buildOnce(dir: string): void {
+  const env = { ...process.env, ...settingsIn(dir) }
+  const args = [programOf('builder/main.js'), '--once']
+  execFileSync(process.execPath, args, { env, stdio: 'inherit' })
+}
+
 function settingsIn(dir: string): Readonly<Record<string, string>> {
   const [DATA_DIR, PUBLIC_DIR] = [join(dir, 'run'), join(dir, 'public')]
   return { DATA_DIR, PUBLIC_DIR, LOG_LEVEL: 'warn', POLL: 'off' }
 }
 
-/** Publishes the documents of a ledger. */
-export function buildOnce(dir: string): void {
-  execFileSync(process.execPath, [programOf('builder/main.js'), '--once'], {
-    env: { ...process.env, ...settingsIn(dir) },
-    stdio: 'inherit',
-  })
-}
-
-export async function startPeer(name: string, start: Start = {}): Promise<ServerProcess> {
-  return await startNodeServer(programOf(`scripts/bench/peers/${name}.js`), {
-    readyPath: '/healthz',
-    ...start,
+/** Returns how long a program takes. @throws Error unless it exits with 0 */
+export async function runProgram(args: readonly string[]): Promise<{ readonly ms: number }> {
+  return await timed(async () => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    await once(child, 'exit')
+    if (child.exitCode !== 0) throw new Error(`failed: ${args.join(' ')}`)
   })
 }
 
@@ -54,9 +58,7 @@ export const oneCheckThread = () =>
     log: quietLog,
   })
 
-export async function timed<T>(
-  work: () => Promise<T> | T,
-): Promise<{ readonly result: T; readonly ms: number; readonly cpuMs: number }> {
+export async function timed<T>(work: () => Promise<T> | T) {
   const startedMs = performance.now()
   const cpu = process.cpuUsage()
   const result = await work()
@@ -65,7 +67,7 @@ export async function timed<T>(
 }
 
 /** CPU time of all threads of a process, in microseconds. */
-export function cpuUsOf(pid: number): number {
+export function cpuUsOf({ pid }: Pick<ServerProcess, 'pid'>): number {
   const tasks = `/proc/${pid}/task`
   const times = readdirSync(tasks).map((thread) =>
     Number(readFileSync(`${tasks}/${thread}/schedstat`, 'utf8').split(' ')[0]),
@@ -73,62 +75,37 @@ export function cpuUsOf(pid: number): number {
   return times.reduce((sum, ns) => sum + ns / 1000, 0)
 }
 
-const sample = z.record(z.string(), z.number())
-
-/** Runs a program, and adds the figures that it sends. @throws Error unless it exits with 0 */
-export async function runProgram(
-  args: readonly string[],
-): Promise<Sample & { readonly ms: number }> {
-  let sent: unknown = {}
-  const { ms } = await timed(async () => {
-    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const
-    const child = spawn(process.execPath, args, { stdio: [...stdio] })
-    child.once('message', (message) => (sent = message))
-    await once(child, 'exit')
-    if (child.exitCode !== 0) throw new Error(`failed: ${args.join(' ')}`)
-  })
-  return { ...sample.parse(sent), ms }
-}
-
-/** Sends one request `warm + count` times to a server. */
-export function repeat(
-  request: Parameters<typeof requestText>[0],
-  [warm, count]: readonly [number, number],
-  clients?: number,
-): (server: ServerProcess) => () => Promise<Sample> {
-  const requests = Array<Buffer>(warm + count).fill(Buffer.from(requestText(request)))
-  return (server) => () => load(server, requests, warm, clients)
-}
-
-/** Sends the requests over connections that stay open, and measures after the first `warm` of them. @throws Error for a refusal */
+/** Sends the requests over connections that stay open, and measures without the first quarter. @throws Error for a refusal */
 export async function load(
-  server: ServerProcess | readonly ServerProcess[],
-  requests: readonly Buffer[],
-  warm: number,
+  servers: readonly ServerProcess[],
+  requests: readonly string[],
   clients = 64,
 ): Promise<Sample> {
-  const servers = [server].flat()
   const share = Math.ceil(clients / servers.length)
-  const connections = await Promise.all(
-    servers.flatMap(({ address }) => Array.from({ length: share }, () => openConnection(address))),
-  )
-  const cpuUsOfAll = () => servers.reduce((sum, { pid }) => sum + cpuUsOf(pid), 0)
-  const sendAll = async (queue: ArrayIterator<Buffer>): Promise<number[]> => {
-    const times: number[] = []
-    const client = async ({ send }: (typeof connections)[number]) => {
-      for (const request of queue) {
-        const answer = await send(request)
-        if (![200, 201, 304].includes(answer.status)) throw new Error(`refused: ${answer.text}`)
-        times.push(answer.tookMs)
-      }
-    }
-    await Promise.all(connections.map(client))
-    return times
+  const opened = await Promise.all(servers.map(({ address }) => openConnections(address, share)))
+  const connections = opened.flat()
+  const send = async (part: readonly string[]) => {
+    const answers = await sendQueue(connections, part, { over: new AbortController().signal })
+    const refused = answers.find(({ status }) => ![200, 201, 304].includes(status))
+    if (refused !== undefined) throw new Error(`answered with ${refused.status}`)
+    return answers
   }
-  await sendAll(requests.slice(0, warm).values())
-  const before = cpuUsOfAll()
-  const { result: times, ms } = await timed(() => sendAll(requests.slice(warm).values()))
-  const cpuUs = (cpuUsOfAll() - before) / times.length
+  const cpuUs = () => servers.reduce((sum, one) => sum + cpuUsOf(one), 0)
+  const warm = Math.floor(requests.length / 4)
+  await send(requests.slice(0, warm))
+  const before = cpuUs()
+  const { result: answers, ms } = await timed(() => send(requests.slice(warm)))
+  const perRequest = (cpuUs() - before) / answers.length
   for (const { close } of connections) close()
-  return { cpuUs, perSecond: (times.length / ms) * 1000, p99Ms: percentile(times, 0.99) }
+  return { cpuUs: perRequest, perSecond: (answers.length / ms) * 1000, p99Ms: p99Of(answers) }
+}
+
+/** Sends one request many times. */
+export async function repeat(
+  server: ServerProcess,
+  request: Parameters<typeof requestText>[0],
+  count: number,
+  clients?: number,
+): Promise<Sample> {
+  return await load([server], Array<string>(count).fill(requestText(request)), clients)
 }

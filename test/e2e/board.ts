@@ -1,5 +1,5 @@
 /** The compiled program with a test platform in its registry, and receipts that the platform issued. */
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { onTestFinished } from 'vitest'
@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
-import { issued, listedPlatform, receiptFacts, submission } from '../support/receipts.ts'
+import { boardSubmission, copyBoardData, listedPlatform } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
 import type { TestKey } from '../support/wallets.ts'
 import { servedSet } from './ledger.ts'
@@ -15,14 +15,12 @@ import type { Ledger } from './ledger.ts'
 
 const platformKey = ed25519Key('platform')
 const worker = nearWallet('worker')
-const payers = 50
 
 export function installBoardProgram(): Program {
   const program = installProgram()
   const data = join(program.dir, 'data')
   rmSync(data)
-  cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })
-  listKey(program, platformKey)
+  copyBoardData(data, platformKey)
   return program
 }
 
@@ -46,12 +44,7 @@ export async function boardReceipt(
   from = worker,
   key = platformKey,
 ): Promise<string> {
-  const facts = receiptFacts(from, {
-    from_wallet: nearWallet(`payer ${at % payers}`).address,
-    occurred_at: '2026-01-02T00:00:00.000Z',
-    summary: `number ${at}`,
-  })
-  return JSON.stringify(await submission(from, issued(facts, key), Date.now() + aheadMs))
+  return await boardSubmission(at, Date.now() + aheadMs, from, key)
 }
 
 const railFile = z.looseObject({ notes: z.string().optional() })

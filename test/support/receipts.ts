@@ -1,3 +1,6 @@
+import { cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 import type { Kysely } from 'kysely'
 
 import { grantOf } from '../../src/actions/receipt-acceptance.ts'
@@ -10,7 +13,7 @@ import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import type { NewReceipt } from '../../src/db/receipts/receipts.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
-import { receiptSignature, signedBody } from './wallets.ts'
+import { nearWallet, receiptSignature, signedBody } from './wallets.ts'
 import type { TestKey, TestWallet } from './wallets.ts'
 
 /** Adds a platform that issues receipts for some rails. */
@@ -74,6 +77,28 @@ export function workerSigned(facts: object, key: TestKey) {
 /** The signed submission of a receipt. */
 export function submission(submitter: TestWallet, receipt: object, nowMs: number) {
   return signedBody(submitter, 'receipt', receipt, { nowMs })
+}
+
+/** Copies the authored files, with a platform that issues receipts. */
+export function copyBoardData(to: string, key: TestKey): void {
+  cpSync('data', to, { recursive: true, filter: (path) => !path.endsWith('data/run') })
+  const listed = JSON.stringify({ platforms: [listedPlatform(key)] })
+  writeFileSync(join(to, 'platforms.json'), listed)
+}
+
+/** The request body of a receipt that the platform issued. Each number gives another one. */
+export async function boardSubmission(
+  at: number,
+  nowMs: number,
+  worker: TestWallet,
+  key: TestKey,
+): Promise<string> {
+  const facts = receiptFacts(worker, {
+    from_wallet: nearWallet(`payer ${at % 50}`).address,
+    occurred_at: '2026-01-02T00:00:00.000Z',
+    summary: `number ${at}`,
+  })
+  return JSON.stringify(await submission(worker, issued(facts, key), nowMs))
 }
 
 export interface ReceiptChanges extends Partial<Omit<NewReceipt, 'content'>> {

@@ -12,53 +12,48 @@ import { messages, sha256Hex, signingText } from '../../../src/auth/messages.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { settings } from '../../../src/db/sqlite3/engine.ts'
 import { settled } from '../../../test/support/large-ledger.ts'
-import { testService } from '../../../test/support/wallets.ts'
+import { ed25519Key, testService } from '../../../test/support/wallets.ts'
 import { oneCheckThread } from '../processes.ts'
-import { platformKey } from '../receipts.ts'
 
 type Submission = Record<'wallet' | 'timestamp' | 'signature' | 'platform_signature', string>
 
-const insertsOf = (from: number, to: number): string => {
-  const insert = (table: string, rows: string) => `insert or replace into ${table} ${rows};`
-  const copy = (table: string, each: number) =>
-    insert(
-      table,
-      `select * from source.${table} where rowid > ${each * from} and rowid <= ${each * to}`,
-    )
-  const wallets = `select to_wallet from source.receipts where rowid > ${from} and rowid <= ${to}`
-  const tables = ['receipts', 'reputation_ledger', 'answers', 'used_messages']
-  return [
-    ...tables.map((table) => copy(table, 1)),
-    copy('log_queue', 2),
-    insert('reputation', `select * from source.reputation where wallet in (${wallets})`),
-  ].join(' ')
-}
 const { PORT, SOURCE = '', TARGET = '' } = process.env
-
 await (await openDatabase({ url: TARGET })).close()
 const database = new sqlite3.Database(TARGET)
 const execute = async (script: string) => await settled((done) => database.exec(script, done))
 for (const [name, value] of Object.entries(settings)) await execute(`pragma ${name} = ${value}`)
 await execute(`attach '${SOURCE}' as source`)
 const { check } = oneCheckThread()
+const { base64: publicKey } = ed25519Key('bench platform')
+
+/** Rows of a receipt in each table. */
+const rows = { receipts: 1, reputation_ledger: 1, answers: 1, used_messages: 1, log_queue: 2 }
+
+function copy(from: number, to: number): string {
+  const insert = (table: string) =>
+    `insert or replace into ${table} select * from source.${table} where`
+  const within = (each: number) => `rowid > ${each * from} and rowid <= ${each * to}`
+  const wallets = `select to_wallet from source.receipts where ${within(1)}`
+  const copies = Object.entries(rows).map(([table, each]) => `${insert(table)} ${within(each)};`)
+  return `${copies.join('')} ${insert('reputation')} wallet in (${wallets});`
+}
 
 let stored = 0
-let waiting: (() => void)[] = []
-let isStoring = false
+let waiting = 0
+let last = Promise.resolve()
 
-/** Resolves after the commit of the group. */
+async function storeGroup(): Promise<void> {
+  const next = stored + waiting
+  waiting = 0
+  await execute(`begin immediate; ${copy(stored, next)} commit`)
+  stored = next
+}
+
+/** Resolves after the commit of the group: all receipts that arrive until the group before it is stored. */
 async function store(): Promise<void> {
-  const done = new Promise<void>((resolve) => waiting.push(resolve))
-  if (isStoring) return await done
-  isStoring = true
-  while (waiting.length > 0) {
-    const group = waiting
-    waiting = []
-    await execute(`begin immediate; ${insertsOf(stored, stored + group.length)} commit`)
-    stored += group.length
-    for (const resolve of group) resolve()
-  }
-  isStoring = false
+  waiting += 1
+  if (waiting === 1) last = last.then(storeGroup)
+  await last
 }
 
 /** @throws Error for an invalid signature */
@@ -70,7 +65,7 @@ async function checkSignatures(body: Submission): Promise<void> {
   const receipt = { message: signingText(signed), signature: issued.slice('ed25519:'.length) }
   const verdicts = await Promise.all([
     check({ scheme: 'eip191', message, signature, address: wallet }),
-    check({ scheme: 'ed25519', ...receipt, publicKey: platformKey.base64 }),
+    check({ scheme: 'ed25519', ...receipt, publicKey }),
   ])
   if (!verdicts.every(({ valid }) => valid)) throw new Error('invalid signature')
 }
