@@ -109,7 +109,7 @@ function targetOf({ bound, target, ours, ratio, peer }: MeasuredRow): HtmlAndMar
   return { html: html`${text.html} ${value !== null && gauge(value, target)}`, md: text.md }
 }
 
-/** What reads and writes cost at the CPU time of the service. */
+/** What reads and writes cost at the CPU time of their server. */
 export function performanceCosts(): HtmlAndMarkdown {
   const rows = measurements.flatMap(({ suite, receipts, rows: measuredRows }) => {
     const [count, counted] = suite === 'writes' ? [1e3, 'thousand'] : [1e6, 'million']
@@ -122,7 +122,7 @@ export function performanceCosts(): HtmlAndMarkdown {
   })
   return table(rows, {
     id: 'cost-of-cpu',
-    caption: `CPU time of the service, at an assumed price of ${usdPerCoreHour} USD for a virtual core and hour.`,
+    caption: `CPU time of the measured server, at an assumed price of ${usdPerCoreHour} USD for a virtual core and hour.`,
     sortable: false,
     columns: [
       column('Row', ({ what }) => what),

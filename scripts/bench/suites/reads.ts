@@ -112,10 +112,10 @@ export const lists: Suite = async ({ dir, many, receipts, running }) => {
   await fillLedger(databaseIn(dir), receipts)
   const service = await running(startService(dir))
   const peer = await running(startPeer('raw-http', { env: { DATABASE: databaseIn(dir) } }))
-  return ['status=verified', 'status=unverified'].map((filter) => {
-    const path = `${pathOf('listReceipts')}?limit=50&chain=base&${filter}`
+  return ['verified', 'unverified'].map((status) => {
+    const path = `${pathOf('listReceipts')}?limit=50&chain=base&status=${status}`
     return {
-      what: `list, chain=base&${filter}`,
+      what: `list of ${status} receipts on Base`,
       ours: () => repeat(service, { path }, many(6000), 1),
       peer: ['its rows without a total', () => repeat(peer, { path }, many(6000), 1)],
       targets: { cpuUs: ['mostRatio', 3], p99Ms: ['most', 25] },
