@@ -10,13 +10,14 @@ import { documentFile, factsKey } from '../../src/core/documents.ts'
 import { newestPublication } from '../../src/db/publications.ts'
 import type { Db } from '../../src/db/schema.ts'
 import type { PublicDocument } from '../publish/document.ts'
+import { jsonIn } from '../publish/past-set.ts'
 import type { PublishedFacts } from '../publish/publish.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
 import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
 import type { Facts } from './facts.ts'
 
-/** The file may be forged. */
+/** Bounds the memory for a file that somebody else wrote. */
 const maxOutputLength = 64 * 1024 * 1024
 const DIFF_PATH = '/diffs/latest.md'
 
@@ -104,9 +105,10 @@ async function readFacts(store: PublicFiles, sha256: string): Promise<LastFacts 
   const file = await store.get(factsKey(sha256))
   if (file === null || sha256Hex(file.bytes) !== sha256) return null
   const text = await promisify(gunzip)(file.bytes, { maxOutputLength }).catch(() => null)
-  if (text === null) return null
-  const lines = text.toString('utf8').trimEnd().split('\n')
-  const [change, ...facts] = linesSchema.parse(lines.map((line) => JSON.parse(line) as unknown))
+  const lines = text?.toString('utf8').trimEnd().split('\n')
+  const read = linesSchema.safeParse(lines?.map(jsonIn))
+  if (!read.success) return null
+  const [change, ...facts] = read.data
   return { ...change, facts: Object.fromEntries(facts) }
 }
 

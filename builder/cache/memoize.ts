@@ -10,7 +10,7 @@ export function memoizeLatest<Key, Made>(make: (key: Key) => Made): (key: Key) =
   }
 }
 
-/** Keeps the results of a pure function as long as their arguments exist. */
+/** Caches the results of a pure function for as long as its arguments exist. */
 export function memoizeEach<Key extends object, Made>(
   make: (key: Key) => Made,
 ): (key: Key) => Made {

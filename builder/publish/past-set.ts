@@ -98,15 +98,16 @@ export async function readSet(
   if (bytes === undefined) return null
   const manifestSha256 = sha256Hex(bytes)
   if (expected !== null && manifestSha256 !== expected) return null
-  const manifest = manifestSchema.safeParse(parseJson(bytes)).data
+  const manifest = manifestSchema.safeParse(jsonIn(bytes.toString())).data
   if (manifest === undefined) return null
   const signature = (await store.get(`${key}.sig`))?.bytes ?? Buffer.alloc(0)
   return describeSet({ location, manifestSha256 }, manifest, bytes, signature)
 }
 
-function parseJson(bytes: Buffer): unknown {
+/** Null if it is no JSON. */
+export function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString())
+    return JSON.parse(text)
   } catch {
     return null
   }

@@ -89,7 +89,7 @@ function verdictOf(rails: readonly ListedRail[], isKnown: boolean): string {
     `${counted(paying.length, 'rail')} ${paying.length === 1 ? 'pays' : 'pay'} now${payingParts(paying)}.`,
     known.length === 0
       ? ''
-      : ` Without a warning or old figures a worker earned ${range} USDC a day on average.`,
+      : ` On those without a warning or old figures, a worker earned ${range} USDC a day on average.`,
     without === 0 ? '' : ` On ${without} of those rails the income is unknown.`,
   ].join('')
 }

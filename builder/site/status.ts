@@ -92,6 +92,9 @@ interface Counts {
   readonly hasOwn: boolean
 }
 
+const ownText = (never: number): string =>
+  never === 1 ? ': our own job exchange' : ', our own job exchange among them'
+
 function sumOf({ rails, good, failed, reading, waiting, never, hasOwn }: Counts): string {
   const others = [
     [failed, 'could not be read'],
@@ -100,7 +103,7 @@ function sumOf({ rails, good, failed, reading, waiting, never, hasOwn }: Counts)
   ] as const
   const parts = others.flatMap(([{ length }, what]) => (length === 0 ? [] : `${length} ${what}`))
   const read = [`${good.length} of ${counted(rails.length, 'polled rail')} read`, ...parts]
-  return `${read.join(', ')}.${never === 0 ? '' : ` ${counted(never, 'more rail')} ${never === 1 ? 'has' : 'have'} no source that we could poll${hasOwn ? ', our own job exchange among them' : ''}.`}`
+  return `${read.join(', ')}.${never === 0 ? '' : ` ${counted(never, 'more rail')} ${never === 1 ? 'has' : 'have'} no source that we could poll${hasOwn ? ownText(never) : ''}.`}`
 }
 
 /** The state as one line; the script of the site adds the state of the service. */

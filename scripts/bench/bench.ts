@@ -1,12 +1,12 @@
 /** Benchmarks: each measures the ledger and mostly a peer, and compares a figure of both with its target. */
-import type { Measurement } from '../../builder/site/docs/performance.ts'
+import type { SuiteRun } from '../../builder/site/docs/performance.ts'
 import { median } from '../../src/core/median.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 
 /** The figures of one round, by name, which ends with the unit. */
 export type Sample = Readonly<Record<string, number>>
 
-type Row = Measurement['rows'][number]
+type Row = SuiteRun['rows'][number]
 
 export interface Bench {
   readonly what: string

@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util'
 
 import { z } from 'zod'
 
-import { measurement } from '../../builder/site/docs/performance.ts'
-import type { Measurement } from '../../builder/site/docs/performance.ts'
+import { suiteRun } from '../../builder/site/docs/performance.ts'
+import type { SuiteRun } from '../../builder/site/docs/performance.ts'
 import { isoDate } from '../../src/core/time.ts'
 import { measure } from './bench.ts'
 import type { Stoppable, Suite } from './bench.ts'
@@ -63,7 +63,7 @@ try {
 }
 
 /** After a failure the other suites still run, and the exit code is 1. */
-async function run(suite: Suite, dir: string): Promise<Measurement['rows']> {
+async function run(suite: Suite, dir: string): Promise<SuiteRun['rows']> {
   const servers: Stoppable[] = []
   const running = async <Server extends Stoppable>(starting: Promise<Server>) => {
     const server = await starting
@@ -72,7 +72,7 @@ async function run(suite: Suite, dir: string): Promise<Measurement['rows']> {
   }
   try {
     mkdirSync(dir)
-    const rows: Measurement['rows'] = []
+    const rows: SuiteRun['rows'] = []
     const benches = await suite({ quick, many, receipts, dir, running })
     for (const bench of [benches].flat()) {
       console.error(bench.what)
@@ -89,10 +89,10 @@ async function run(suite: Suite, dir: string): Promise<Measurement['rows']> {
 }
 
 /** Replaces the measurement of the same suite and size. */
-function update(file: string, added: Measurement): void {
+function update(file: string, added: SuiteRun): void {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '[]'
   const kept = z
-    .array(measurement)
+    .array(suiteRun)
     .parse(JSON.parse(text))
     .filter(({ suite, receipts }) => suite !== added.suite || receipts !== added.receipts)
   writeFileSync(file, `${JSON.stringify([...kept, added], null, 2)}\n`)

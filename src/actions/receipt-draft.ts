@@ -185,7 +185,7 @@ export function verificationOf(
 }
 
 const toBeChecked =
-  'Checked on its chain every hour if this installation has a node for the chain (see /status). Until then the month that it counts in has no statement and is in open_months of /api/v1/workers/{wallet}/statements (see /docs/statements#closing)'
+  'Checked on its chain every hour if this installation has a node for the chain (see /status). Until all checks are done, the month that it counts in has no statement and is in open_months of /api/v1/workers/{wallet}/statements (see /docs/statements#closing)'
 const notChecked =
   'Nobody checks transactions of this chain, so the payment stays unconfirmed; the statement of its month does not wait for it (see /docs/receipts#chains)'
 const unproven = 'Signed by the worker alone, without evidence of the payment'

@@ -84,6 +84,8 @@ export async function findRecord<Name extends Table>(
     const column = `"${columnOf(member)}"`
     if (value === null) return `${column} is null`
     if (!Array.isArray(value)) return `${column} = ${placeOf(value)}`
+    // PostgreSQL has no empty list.
+    if (value.length === 0) return '1 = 0'
     return `${column} in (${value.map(placeOf).join(', ')})`
   })
   const statement = `${selectOf(table)} where ${conditions.join(' and ')} limit 1`

@@ -86,9 +86,6 @@ function withSuggestion(
   return near.length === 0 ? failure : { ...failure, details }
 }
 
-/** A network starts one request per tick, so that requests that it sends at once do not hold those of others. */
-const nextStart = createTickThrottle(1, (next) => setImmediate(next))
-
 interface DispatchDeps {
   readonly hono: Hono<HonoEnv>
   readonly docsUrl: string
@@ -114,6 +111,8 @@ export function createDispatch(deps: DispatchDeps): (context: RequestContext) =>
       },
     },
   )
+  /** One request of a network starts per tick, so that many at once do not delay those of other networks. */
+  const nextStart = createTickThrottle(1, (next) => setImmediate(next))
   const startInTurn = async (
     { incoming, outgoing }: RequestContext,
     network: number,

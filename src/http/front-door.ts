@@ -89,7 +89,7 @@ export function createFrontDoor(
   const hasMarkdown = ({ entry }: StoredDocument): boolean =>
     entry.content_type.startsWith('text/html') && store.get(markdownPath(entry.path)) !== undefined
   const replyOf = (document: StoredDocument, variant: Variant, headers: RequestHeaders): Reply => {
-    if (prefersMarkdown(headers.accept) && hasMarkdown(document)) {
+    if (hasMarkdown(document) && prefersMarkdown(headers.accept)) {
       return { status: 303, headers: seeMarkdown(document.entry.path), body: null }
     }
     return isNotModified(headers.ifNoneMatch, headers.ifModifiedSince, variant)

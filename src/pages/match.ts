@@ -130,10 +130,12 @@ function answer(paying: readonly Match[], wishes: Wishes, isKnown: boolean): Inl
   const best = medians.length === 0 ? null : Math.max(...medians)
   return [
     inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(paying.length, 'rail'))} ${paying.length === 1 ? 'pays' : 'pay'}${where} now${payingParts(paying)}. `,
-    has === undefined ? '' : `Your agent has what ${ready.length} of them ask for. `,
+    has === undefined
+      ? ''
+      : `Your agent has what ${ready.length} of them ${ready.length === 1 ? 'asks' : 'ask'} for. `,
     best === null
       ? 'What a typical worker earns there is unknown.'
-      : inline`On the best of those without a warning half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}.`,
+      : inline`On the best rail without a warning or old figures, half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}.`,
     skill === undefined ? '' : ' Figures are of all workers of a rail, not of one skill.',
     ' No figure is a promise.',
   ]

@@ -107,6 +107,8 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
       for (let round = 0; round < 2; round += 1) {
         const { status, headers } = await get('/rails/alpha', 'Accept: text/markdown, */*;q=0.5')
         expect([status, headers.get('location')]).toEqual([303, '/rails/alpha.md'])
+        const markdown = await get('/rails/alpha.md', 'Accept: text/markdown, */*;q=0.5')
+        expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
         const page = await get('/rails/alpha', browser)
         expect([page.status, page.headers.get('content-type')]).toEqual([
           200,

@@ -33,7 +33,7 @@ interface View {
   links: Map<string, Link> | null
 }
 
-/** Another object if the file was written again. */
+/** Compared by identity: a file that was written again has another object (`filesOfEntry`). */
 type Link = Pick<StoredFile, 'key'>
 
 /**

@@ -13,7 +13,7 @@ import { column, figureColumn, table } from '../../../src/pages/table.ts'
 const bounds = ['most', 'least', 'mostRatio', 'leastRatio'] as const
 
 /** What one suite of `npm run bench` measured; `--json` writes a list of these. */
-export const measurement = z.strictObject({
+export const suiteRun = z.strictObject({
   suite: z.string(),
   /** Null: the figures do not depend on the number of receipts. */
   receipts: z.number().nullable(),
@@ -40,9 +40,9 @@ export const measurement = z.strictObject({
     }),
   ),
 })
-export type Measurement = z.infer<typeof measurement>
+export type SuiteRun = z.infer<typeof suiteRun>
 
-const measurements = z.array(measurement).parse(measured)
+const measurements = z.array(suiteRun).parse(measured)
 
 /** The assumed price of a virtual core for an hour. */
 export const usdPerCoreHour = 0.04
@@ -58,11 +58,10 @@ const figureNames: Readonly<Record<string, string>> = {
   p99Ms: '99th percentile, ms',
   ms: 'time, ms',
   moreMs: 'additional time, ms',
-  restMb: 'memory at rest, MB',
   mb: 'size, MB',
 }
 
-type MeasuredRow = Measurement['rows'][number] & Pick<Measurement, 'receipts'>
+type MeasuredRow = SuiteRun['rows'][number] & Pick<SuiteRun, 'receipts'>
 
 /** One table for each suite. */
 export function performanceTables(): HtmlAndMarkdown {
@@ -72,7 +71,7 @@ export function performanceTables(): HtmlAndMarkdown {
   )
 }
 
-function suiteTable(runs: readonly Measurement[]): HtmlAndMarkdown {
+function suiteTable(runs: readonly SuiteRun[]): HtmlAndMarkdown {
   const suite = runs[0]?.suite ?? ''
   const rows = runs.flatMap(({ rows, receipts }) => rows.map((row) => ({ ...row, receipts })))
   const isSized = runs.some(({ receipts }) => receipts !== null)
@@ -94,7 +93,7 @@ function suiteTable(runs: readonly Measurement[]): HtmlAndMarkdown {
   })
 }
 
-function conditions({ measuredOn, receipts, quick, cores, cpu, node }: Measurement): string {
+function conditions({ measuredOn, receipts, quick, cores, cpu, node }: SuiteRun): string {
   const size = receipts === null ? '' : `, ${number(receipts)} receipts`
   const rounds = quick ? ', two short rounds (`--quick`)' : ''
   return `Measured on ${measuredOn}${size}${rounds}: ${cores} cores (${cpu}), Node ${node}.`

@@ -45,7 +45,7 @@ export const documents: Suite = async ({ dir, many, running }) => {
   const all = [
     // First, since its signature is valid for five minutes.
     {
-      what: 'picture, again; the peer looks up the partner',
+      what: 'picture for a partner, drawn before',
       path,
       headers,
       count: 10_000,

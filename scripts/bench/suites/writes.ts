@@ -150,7 +150,10 @@ export const visible: Suite = async ({ dir, quick, receipts, running }) => {
       const startedMs = performance.now()
       const id = /rcp_[0-9a-f]{64}/.exec(text)?.[0]
       if (id === undefined) throw new Error(`refused: ${text}`)
-      while (!(await send(list)).text.includes(id)) await sleep(10)
+      while (!(await send(list)).text.includes(id)) {
+        if (performance.now() - startedMs > 60_000) throw new Error('not published in a minute')
+        await sleep(10)
+      }
       times.push(performance.now() - startedMs)
       // Spreads the receipts over the time between two builds.
       await sleep((sent * 137) % 1000)

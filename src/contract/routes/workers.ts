@@ -22,7 +22,7 @@ const month = parameter(statementMonth, 'The month, in UTC.', '2026-10')
 const notWallet = { description: 'Not a wallet address.' }
 const noStatement = notFound(
   'not_found',
-  'The month has no statement: it is not closed, or had no receipts.',
+  'The month has no statement: it is not closed, or no receipt counts in it.',
 )
 
 export const workerRoutes = {

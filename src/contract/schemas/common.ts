@@ -19,7 +19,7 @@ export const model = <Fields extends z.ZodRawShape>(id: string, fields: Fields) 
 export const bodyModel = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
   named(id, z.strictObject(fields))
 
-/** Equal schemas are built once, since building them is most of the start of the command line. */
+/** Equal schemas are built once, because building them takes most of the start time of the command line. */
 export function reused<Schema>(build: (maxLength: number) => Schema): typeof build {
   const built = new Map<number, Schema>()
   return (maxLength) => {

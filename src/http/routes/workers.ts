@@ -20,7 +20,8 @@ import { findWorker, workerRows } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
 import { readPage, sinceOf, walletIdOf } from '../lists.ts'
 
-const noStatement = 'The month has no statement, since it has no receipts.'
+const noStatement =
+  'The month has no statement, since no receipt counts in it (see /docs/statements#closing).'
 const notYet = 'The statement is not in the published log yet. Try again in a few seconds.'
 
 /** @throws ApiError 404 */

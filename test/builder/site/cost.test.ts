@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import costs from '../../../builder/site/docs/cost.json' with { type: 'json' }
 import {
@@ -9,6 +10,7 @@ import {
 } from '../../../builder/site/docs/cost.ts'
 import {
   costOfCpu,
+  suiteRun,
   performanceCosts,
   performanceTables,
   usdPerCoreHour,
@@ -78,7 +80,10 @@ describe('the model of caches', () => {
 })
 
 test('the performance page shows each measured row with its target and verdict, and its cost', () => {
-  const rows = measured.flatMap((run) => run.rows)
+  const rows = z
+    .array(suiteRun)
+    .parse(measured)
+    .flatMap((run) => run.rows)
   const { md } = performanceTables()
   expect(md.match(/at (?:most|least) [\d.,]+(?: × [^|]+)? \| (?:met|missed) \|/g)).toHaveLength(
     rows.length,
