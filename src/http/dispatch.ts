@@ -1,7 +1,6 @@
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 
-import { errorCodes } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import { createTickThrottle } from '../core/concurrency.ts'
@@ -14,7 +13,7 @@ import type { ErrorRenderer } from './error-pages.ts'
 import { errorAnswer, failureOf, isServerFault } from './errors.ts'
 import type { RequestLog } from './request-log.ts'
 import { onResponseEnd, wasTransmitted } from './response-end.ts'
-import { similarPaths } from './similar-paths.ts'
+import { suggestion } from './similar-paths.ts'
 
 interface AppErrorDeps {
   readonly docsUrl: string
@@ -73,17 +72,14 @@ function notFound(
     : { code: match?.resource.notFound ?? 'not_found' }
 }
 
-/** Adds the published paths that resemble the requested one to a 404 that says nothing else. */
 function withSuggestion(
   failure: Failure,
   { path, match }: RequestContext,
   { store }: Pick<AppErrorDeps, 'store'>,
 ): Failure {
-  const { status, remedy } = errorCodes[failure.code]
-  if (status !== 404 || failure.details !== undefined) return failure
-  const near = similarPaths(store, withoutEndSlash(path), match?.resource.label)
-  const details = `Similar: ${near.join(', ')}. ${remedy}`
-  return near.length === 0 ? failure : { ...failure, details }
+  const label = match?.resource.label
+  const details = failure.details ?? suggestion(failure.code, store, withoutEndSlash(path), label)
+  return { ...failure, details }
 }
 
 interface DispatchDeps {

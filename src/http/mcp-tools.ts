@@ -29,8 +29,8 @@ export function mcpToolsOf(
   const readPublic = publicReads(handlers, published, deps.clock)
   const railOf = (name: string): Rail => {
     const found = published.find('getRail', { name })
-    if (found === null) throw new ApiError('unknown_rail')
-    return found
+    if (found !== null) return found
+    throw new ApiError('unknown_rail', published.suggestion('unknown_rail', 'getRail', { name }))
   }
   return [
     tool('list_rails', mcpTools.list_rails, ({ limit, ...wanted }) => {
@@ -51,7 +51,16 @@ export function mcpToolsOf(
       docs: `${siteUrl}/docs/reputation`,
     })),
     ...entriesOf(mcpReads).map(([name, id]) =>
-      tool(name, mcpReadFacts(id), (input, list) => readPublic(id, input, list)),
+      tool(name, mcpReadFacts(id), async (input, list) => {
+        try {
+          return await readPublic(id, input, list)
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.details !== undefined) throw error
+          const params = picked(input, routeOf(id).params)
+          const near = published.suggestion(error.code, id, params)
+          throw near === undefined ? error : new ApiError(error.code, near)
+        }
+      }),
     ),
   ]
 }

@@ -198,7 +198,8 @@ async function answerOf(call: () => Promise<object | string>, { site, log }: Opt
 function textOf(error: unknown): string {
   const failure = failureOf(error, '')
   const { code, details, issues = [] } = failure
-  const { message } = errorCodes[code]
+  const { message, remedy } = errorCodes[code]
+  if (isServerFault(failure)) return `${code}: ${message}`
   const fixes = issues.map((issue) => `; ${issue.path} ${issue.message}`)
-  return `${code}: ${isServerFault(failure) ? message : (details ?? message) + fixes.join('')}`
+  return `${code}: ${details ?? (issues.length > 0 ? message : `${message}. ${remedy}`)}${fixes.join('')}`
 }

@@ -1,5 +1,6 @@
 /** Parsed documents of the published set; each is parsed once, on first use. */
 import { ApiError } from '../contract/errors.ts'
+import type { ErrorCode } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
 import type { RouteId } from '../contract/routes.ts'
@@ -7,6 +8,7 @@ import type { Manifest } from '../core/documents.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import type { StoredDocument } from './documents.ts'
+import { suggestion } from './similar-paths.ts'
 
 export interface PublishedDocuments {
   /** @throws ApiError `unavailable` before the first set */
@@ -21,6 +23,11 @@ export interface PublishedDocuments {
   readonly paths: () => readonly string[]
   /** @throws ApiError `unavailable` if the file is damaged */
   readonly text: (path: string) => PublishedText | null
+  readonly suggestion: (
+    code: ErrorCode,
+    id: RouteId,
+    params: Readonly<Record<string, string>>,
+  ) => string | undefined
 }
 
 interface PublishedText {
@@ -58,6 +65,7 @@ export function createPublishedDocuments(
       if (document === undefined) return null
       return { text: textOf(document), contentType: document.entry.content_type }
     },
+    suggestion: (code, id, params) => suggestion(code, store, pathOf(id, params), routeOf(id).path),
     read: (id) => {
       const found = find(id, {})
       if (found === null) throw new Error(`${id} is not in the published set`)

@@ -1,3 +1,5 @@
+import { errorCodes } from '../contract/errors.ts'
+import type { ErrorCode } from '../contract/errors.ts'
 import { similar } from '../core/similar.ts'
 import type { DocumentStore } from './document-store.ts'
 
@@ -19,4 +21,16 @@ export function similarPaths(
     .map((document) => nameIn(document.path))
     .filter((name) => !name.includes('/') && name.includes('.') === wanted.includes('.'))
   return similar(names, wanted).map((name) => `${before}${name}${after}`)
+}
+
+/** For a 404 that says nothing else: the published paths that resemble the requested one. */
+export function suggestion(
+  code: ErrorCode,
+  store: Pick<DocumentStore, 'state'>,
+  path: string,
+  template?: string,
+): string | undefined {
+  const { status, remedy } = errorCodes[code]
+  const near = status === 404 ? similarPaths(store, path, template) : []
+  return near.length === 0 ? undefined : `Similar: ${near.join(', ')}. ${remedy}`
 }

@@ -244,7 +244,13 @@ describe.each([
   })
 
   test.each([
-    ['get_rail', { name: 'nothing' }, 'unknown_rail: No such rail'],
+    ['get_rail', { name: 'nothing' }, 'unknown_rail: No such rail. GET /api/v1/rails lists'],
+    [
+      'get_rail',
+      { name: 'alphas' },
+      'unknown_rail: Similar: /api/v1/rails/alpha. GET /api/v1/rails',
+    ],
+    ['how_to_earn', { name: 'alphas' }, 'unknown_rail: Similar: /api/v1/rails/alpha. GET'],
     ['list_rails', { limit: 1000 }, 'limit must be at most 200'],
     ['list_rails', { limit: 'ten' }, 'limit must be a number'],
     ['list_rails', { chain: 'base', rail: 'x402' }, 'rail is unknown; known fields: status, chain'],
