@@ -172,7 +172,7 @@ function movedText(moved: readonly MovedRail[]): string {
   const others = moved.filter((rail) => !judged.includes(rail))
   const far = others.filter(({ start, end }) => isFarApart(start, end))
   const parts = [
-    [judged, 'changed status'],
+    [judged, 'ended with another status'],
     [far, 'moved by a tenth or more'],
     [others.filter((rail) => !far.includes(rail)), 'had a figure become known or unknown'],
   ] as const

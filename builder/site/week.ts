@@ -176,7 +176,7 @@ function sumOf(found: {
     first === undefined
       ? 'No rail changed status this week.'
       : changes.length > 1
-        ? `${counted(changes.length, 'rail')} changed status this week.`
+        ? `${counted(changes.length, 'status change')} this week.`
         : `One rail changed status this week: ${found.rails.get(first.rail)?.display_name ?? first.rail} went from ${first.from} to ${first.to}.`
   const critical = opened.filter(({ severity }) => severity === 'critical').length
   const flags =
@@ -192,19 +192,13 @@ function shortened(claim: string): string {
   return claim.length > shownClaim ? `${claim.slice(0, shownClaim).trimEnd()}…` : claim
 }
 
-/** The changes of each rail as one, those to and from `paying` first, then the newest. */
+/** Those to and from `paying` first, then the newest. */
 function changesOf({ events }: WeekWorld, fromMs: number) {
-  const byRail = new Map<string, ReturnType<typeof statusChangeOf>[number]>()
-  for (const event of events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)) {
-    if (event.createdAtMs < fromMs) continue
-    for (const change of statusChangeOf(event)) {
-      byRail.set(change.rail, { ...change, from: byRail.get(change.rail)?.from ?? change.from })
-    }
-  }
   const isPaying = ({ from, to }: { from: string; to: string }) =>
     from === 'paying' || to === 'paying'
-  return [...byRail.values()]
-    .filter(({ from, to }) => from !== to)
+  return events
+    .filter(({ createdAtMs }) => createdAtMs >= fromMs)
+    .flatMap(statusChangeOf)
     .toSorted((a, b) => Number(isPaying(b)) - Number(isPaying(a)) || b.atMs - a.atMs)
 }
 

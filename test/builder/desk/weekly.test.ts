@@ -159,11 +159,11 @@ describe('the weekly article', () => {
     expect(article).toMatchObject({
       slug: 'ledger-week-2026-w47',
       title:
-        'The ledger in week 47 of 2026: 1 rail changed status, 1 moved by a tenth or more, 1 new reading',
+        'The ledger in week 47 of 2026: 1 rail ended with another status, 1 moved by a tenth or more, 1 new reading',
       date: '2026-11-23',
       keywords: ['weekly', '2026-w47', 'alpha', 'beta', 'zeta'],
       excerpt:
-        '2026-11-16 to 2026-11-22, 5 polled rails: 1 rail changed status, 1 moved by a tenth or more; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails (net) went from 1,007.00 to 1,507.25 USDC.',
+        '2026-11-16 to 2026-11-22, 5 polled rails: 1 rail ended with another status, 1 moved by a tenth or more; 1 new reading; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails (net) went from 1,007.00 to 1,507.25 USDC.',
     })
   })
 
