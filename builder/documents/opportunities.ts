@@ -10,7 +10,7 @@ import { isAnyRailKnown, railPaysNow, railView } from './rail-view.ts'
 /** `/opportunities`: the rails that pay now, with the highest expected income first and unknown income last. */
 export const opportunityDocuments = snapshotFamily(
   ['listOpportunities'],
-  ['nowMs', 'openFlags', 'pollEveryMs', 'rails'],
+  ['nowMs', 'openFlags', 'pollEveryMs', 'rails', 'taxonomy'],
   function* (world) {
     const opportunities = opportunitiesOf(world)
     const { length: count } = opportunities
@@ -21,22 +21,30 @@ export const opportunityDocuments = snapshotFamily(
   },
 )
 
-export function opportunitiesOf(
-  world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
-): Opportunity[] {
+type OpportunityWorld = Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails' | 'taxonomy'>
+
+export function opportunitiesOf(world: OpportunityWorld): Opportunity[] {
   return world.rails
     .filter((record) => railPaysNow(record, world))
     .map((record) => opportunityOf(record, world))
     .toSorted(byExpectedIncome)
 }
 
-function opportunityOf(
-  record: RailRecord,
-  world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs'>,
-): Opportunity {
+function opportunityOf(record: RailRecord, world: OpportunityWorld): Opportunity {
   const rail = railView(record, world)
   const perDay = expectedMicroUsdcPerDay(record.state.figures)
+  const figures = {
+    tpv_7d_usdc: rail.tpv_7d_usdc,
+    tpv_30d_usdc: rail.tpv_30d_usdc,
+    tpv_30d_net_usdc: rail.tpv_30d_net_usdc,
+    unique_workers_30d: rail.unique_workers_30d,
+    top_worker_share: rail.top_worker_share,
+    worker_usd_per_day_low: rail.worker_usd_per_day_low,
+    worker_usd_per_day_median: rail.worker_usd_per_day_median,
+    worker_usd_per_day_high: rail.worker_usd_per_day_high,
+  }
   return {
+    ...figures,
     rail: rail.rail,
     display_name: rail.display_name,
     chain: rail.chain,
@@ -44,16 +52,13 @@ function opportunityOf(
     apply_url: rail.sample_apply_url ?? rail.reference_url,
     entry_cost_usdc: rail.entry_cost_usdc,
     entry_requirements: rail.entry_requirements,
-    tpv_7d_usdc: rail.tpv_7d_usdc,
-    tpv_30d_usdc: rail.tpv_30d_usdc,
-    unique_workers_30d: rail.unique_workers_30d,
-    top_worker_share: rail.top_worker_share,
-    unknown_figures: rail.unknown_figures,
+    unknown_figures: rail.unknown_figures.filter((name) => name in figures),
+    evidence_tier: rail.evidence_tier,
+    skills: world.taxonomy.skills
+      .filter(({ surface }) => surface.includes(rail.rail))
+      .map(({ slug }) => slug),
     ...(rail.last_payout_at === undefined ? {} : { last_payout_at: rail.last_payout_at }),
     expected_usd_per_day: usdcOrNull(perDay),
-    worker_usd_per_day_low: rail.worker_usd_per_day_low,
-    worker_usd_per_day_median: rail.worker_usd_per_day_median,
-    worker_usd_per_day_high: rail.worker_usd_per_day_high,
     caveats: caveatsOf(record, rail.stale, world),
     listed_at: isoTime(record.state.statusSinceMs),
     polled_at: rail.polled_at,

@@ -4,7 +4,6 @@ import type { CountedFigure, FigureName } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
-import { opportunitiesOf } from './opportunities.ts'
 import { isAnyRailKnown, isJudgedNow, railIsStale, railPaysNow } from './rail-view.ts'
 
 export const statsParts = [
@@ -59,8 +58,9 @@ export function railStatsOf(world: Pick<World, 'nowMs' | 'pollEveryMs' | 'rails'
 
 export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
   const { community, exchange } = world
+  const rails = railStatsOf(world)
   return {
-    ...railStatsOf(world),
+    ...rails,
     workers_total: community.workersTotal,
     partners_total: community.partnersTotal,
     receipts_total: community.receiptsTotal,
@@ -70,6 +70,6 @@ export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
     pacts_settled: world.pacts.settled.length,
     pacts_in_flight: world.pacts.inFlight.length,
     open_flags: world.openFlags.length,
-    opportunities: opportunitiesOf(world).length,
+    opportunities: rails.rails_paying,
   }
 }

@@ -278,14 +278,14 @@ function railStanding(
   ])
 }
 
-/** The age of figures that are not live, and the open flags, for places that show only the description. */
+/** The age of figures that are not live, and the open doubts, for places that show only the description. */
 function ageAndDoubts(
   view: Rail,
   world: Pick<World, 'nowMs' | 'openFlags' | 'closedFlags'>,
 ): string {
   const carried = isAudited(view) ? null : carriedText(view, world)
-  const open = world.openFlags.filter(({ rail }) => rail === view.rail).length
-  return `${carried === null ? '' : ` Not live: ${carried}.`}${open === 0 ? '' : ` ${counted(open, 'open honesty flag')}.`}`
+  const open = doubtsOf(flagsOf(view.rail, world).open).length
+  return `${carried === null ? '' : ` Not live: ${carried}.`}${open === 0 ? '' : ` ${counted(open, 'open doubt')}.`}`
 }
 
 function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown | null {

@@ -31,7 +31,7 @@ export interface ListedRail extends ShownRail {
   readonly offer: Opportunity | undefined
 }
 
-export const listedParts = ['openFlags', ...railParts] as const
+export const listedParts = ['openFlags', 'taxonomy', ...railParts] as const
 
 export function listedRails(world: Pick<World, (typeof listedParts)[number]>): ListedRail[] {
   const byRail = groupBy(doubtsOf(world.openFlags), ({ rail }) => rail)

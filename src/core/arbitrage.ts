@@ -1,5 +1,5 @@
 import { unknownWorkerIncome } from './figures.ts'
-import type { Figures } from './figures.ts'
+import type { Figure, Figures } from './figures.ts'
 import { flagCaveat } from './flags/index.ts'
 import type { FlagFinding } from './flags/kind.ts'
 import { quantile } from './median.ts'
@@ -7,11 +7,18 @@ import type { RailStatus } from './rules/status.ts'
 
 const daysOfFigures = 30
 
+type EarnedVolume = Pick<Figures, 'tpv30dMicroUsdc' | 'tpv30dNetMicroUsdc'>
+
+/** The net volume where it is known, since money that came back to its payers was nobody's income. */
+const earnedVolume = (figures: EarnedVolume): Figure =>
+  figures.tpv30dNetMicroUsdc ?? figures.tpv30dMicroUsdc
+
 /** Daily average per worker over 30 days, excluding the top earner. Null if a figure is unknown or fewer than two workers were paid. */
 export function expectedMicroUsdcPerDay(
-  figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
+  figures: EarnedVolume & Pick<Figures, 'uniqueWorkers30d' | 'topWorkerShare'>,
 ): number | null {
-  const { tpv30dMicroUsdc: volume, uniqueWorkers30d: workers, topWorkerShare: topShare } = figures
+  const { uniqueWorkers30d: workers, topWorkerShare: topShare } = figures
+  const volume = earnedVolume(figures)
   if (volume === null || workers === null || topShare === null || workers < 2) return null
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
 }
@@ -35,9 +42,10 @@ export function workerIncome(
 }
 
 function creatorMicroUsdcPerDay(
-  figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueCreators30d'>,
+  figures: EarnedVolume & Pick<Figures, 'uniqueCreators30d'>,
 ): number | null {
-  const { tpv30dMicroUsdc: volume, uniqueCreators30d: creators } = figures
+  const { uniqueCreators30d: creators } = figures
+  const volume = earnedVolume(figures)
   if (volume === null || creators === null || creators === 0) return null
   return Math.floor(volume / creators / daysOfFigures)
 }
@@ -48,10 +56,8 @@ export interface ArbitrageRail {
   readonly rail: string
   readonly status: RailStatus
   readonly judged: boolean
-  readonly figures: Pick<
-    Figures,
-    'tpv30dMicroUsdc' | 'uniqueCreators30d' | 'uniqueWorkers30d' | 'topWorkerShare'
-  >
+  readonly figures: EarnedVolume &
+    Pick<Figures, 'uniqueCreators30d' | 'uniqueWorkers30d' | 'topWorkerShare'>
   readonly entryCostMicroUsdc: number
   readonly evidenceTier: EvidenceTier
   readonly figuresSource: 'poll' | 'audit'
@@ -85,7 +91,7 @@ export const arbitrageCaveats = [
   'The figures are averages of the last 30 days over everyone who was paid. They show past earnings of others and promise nothing.',
   'USD per creator is the daily spending of one paying party, shared by all its workers.',
   'The entry cost is money only; it excludes work, fees, gas and compute.',
-  'Figures exclude what the filter rule of the rail removes. They still include wash trading that no rule detects.',
+  'Figures exclude what the filter rule of the rail removes and, where the net volume is known, money that came back to its payers or stayed within one party. They still include wash trading that no rule detects.',
 ] as const
 
 export function rankRails(rails: readonly ArbitrageRail[]) {
@@ -164,8 +170,8 @@ function caveatsOf(
   return [...caveats.filter((caveat) => caveat !== null), ...rail.flags.map(flagCaveat)]
 }
 
-function unknownCreator({ tpv30dMicroUsdc, uniqueCreators30d }: ArbitrageRail['figures']): string {
-  return tpv30dMicroUsdc !== null && uniqueCreators30d === 0
+function unknownCreator(figures: ArbitrageRail['figures']): string {
+  return earnedVolume(figures) !== null && figures.uniqueCreators30d === 0
     ? 'No creator paid in 30 days.'
     : 'Volume or the number of creators is unknown, so the rail cannot be ranked.'
 }

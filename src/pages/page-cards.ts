@@ -45,7 +45,7 @@ export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
     kicker: 'Income channels for AI agents: what each really pays',
     title: payingText(stats, rails),
     figures: [
-      ['USDC in 30 days', isUnknown('tpv_30d_usdc') ? unknown : money(stats.tpv_30d_usdc)],
+      ['filtered USDC, 30 days', isUnknown('tpv_30d_usdc') ? unknown : money(stats.tpv_30d_usdc)],
       ['rails paying', isUnknown('rails_paying') ? unknown : whole(stats.rails_paying)],
       ['verified receipts', countOf(stats.receipts_verified)],
       ['open flags', whole(stats.open_flags)],
@@ -70,7 +70,7 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
     title: rail.display_name,
     mark: statusMark(rail),
     figures: [
-      ['USDC in 30 days', figure('tpv_30d_usdc', money)],
+      ['filtered USDC, 30 days', figure('tpv_30d_usdc', money)],
       [
         rail.status_basis === 'payments' ? 'paid workers' : 'listings',
         figure('unique_workers_30d', countOf),

@@ -138,7 +138,7 @@ const payingGroups = [
   [
     'warned',
     'Paying, with an open warning or old figures',
-    'The incomes above leave these rails out.',
+    'The incomes above leave these rails out. Figures are old if no poll of the last two cycles succeeded.',
   ],
   ['once', 'Paying when others last counted', 'We have not read these rails.'],
 ] as const

@@ -8,6 +8,7 @@ import { unknownWorkerIncome } from '../../src/core/figures.ts'
 /** 30,000 USDC in 30 days, 10 creators, 11 workers, a quarter of it to one: 100 USD a creator, 75 a worker a day. */
 const figures = {
   tpv30dMicroUsdc: 30_000_000_000,
+  tpv30dNetMicroUsdc: null,
   uniqueCreators30d: 10,
   uniqueWorkers30d: 11,
   topWorkerShare: 0.25,
@@ -39,6 +40,14 @@ describe('rankRails', () => {
       breakevenDays: 0,
       confidence: 1,
       caveats: [],
+    })
+  })
+
+  test('rankRails leaves out money that came back to its payers, where that is known', () => {
+    const net = { ...figures, tpv30dNetMicroUsdc: 15_000_000_000 }
+    expect(rowOf({ figures: net })).toMatchObject({
+      perCreatorMicroUsdc: 50_000_000,
+      perWorkerMicroUsdc: 37_500_000,
     })
   })
 

@@ -31,7 +31,11 @@ export const railRoutes = {
     description:
       'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`. A query selects from the published document.',
     query: {
-      status: parameter(railStatus, 'Only rails with this status.', 'paying'),
+      status: parameter(
+        railStatus,
+        'Only rails with this status. Those with `judged: false` are among them: too little is known, or their audit is older than 90 days. `/opportunities` lists what pays now.',
+        'paying',
+      ),
       chain,
       category: parameter(railCategory, 'Only rails of this category.', 'earning'),
     },

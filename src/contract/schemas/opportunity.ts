@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { count, model, railSlug, share, time, url, usdc, list, text, query } from './common.ts'
-import { figureName, railChain, railStatus, workerUsdPerDay } from './rail.ts'
+import { evidenceTier, figureName, railChain, railStatus, workerUsdPerDay } from './rail.ts'
 
 export const opportunity = model('Opportunity', {
   rail: railSlug,
@@ -13,9 +13,12 @@ export const opportunity = model('Opportunity', {
   entry_requirements: list(text(300), 32).nullable(),
   tpv_7d_usdc: usdc,
   tpv_30d_usdc: usdc,
+  tpv_30d_net_usdc: usdc.optional(),
   unique_workers_30d: count,
   top_worker_share: share,
-  unknown_figures: z.array(figureName),
+  unknown_figures: z.array(figureName).describe('Names of the unknown figures of this entry.'),
+  evidence_tier: evidenceTier.optional(),
+  skills: list(text(64), 1000).optional().describe('Slugs of the skills that the rail buys.'),
   last_payout_at: time.optional(),
   expected_usd_per_day: usdc.nullable(),
   ...workerUsdPerDay,

@@ -31,6 +31,8 @@ export const railChain = z
 /** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */
 export const figureName = z.enum(figureNames)
 
+export const evidenceTier = z.enum(['A', 'B', 'C', 'D'])
+
 /** Documents of an older version have none of these. */
 export const workerUsdPerDay = {
   worker_usd_per_day_low: usdc.optional(),
@@ -163,7 +165,7 @@ export const rail = model('Rail', {
   backfill: z
     .object({ from: time, to: time, read_until: time, percent: z.int().min(0).max(100) })
     .optional(),
-  evidence_tier: z.enum(['A', 'B', 'C', 'D']),
+  evidence_tier: evidenceTier,
   evidence: list(evidencePointer, 200).describe('Sources read by the last successful poll.'),
   evidence_uri: evidenceUri,
   audit: z.object({

@@ -8,7 +8,7 @@ import { receipt } from './receipt.ts'
 
 const statsFields = {
   tpv_30d_usdc: usdc.describe(
-    'Sum over rails of the category `earning` with recently polled figures; see `rails_unknown_tpv`.',
+    'Sum of the volumes after the filter rule over rails of the category `earning` with recently polled figures; see `rails_unknown_tpv`. The home page and weekly posts show the net volume.',
   ),
   tpv_7d_usdc: usdc,
   unknown_figures: z
@@ -31,7 +31,9 @@ const statsFields = {
   jobs_open: count,
   pacts_settled: count,
   pacts_in_flight: count,
-  open_flags: count,
+  open_flags: count.describe(
+    'Open flags of every kind. Pages count as doubts only those that are not about failed polls and old figures.',
+  ),
   opportunities: count,
   computed_at: time,
 }

@@ -63,13 +63,17 @@ function arbitrageOf(
 }
 
 function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
-  const volumeUsdc = knownFigure(rail, 'tpv_30d_usdc')
+  const volume = (name: 'tpv_30d_usdc' | 'tpv_30d_net_usdc') => {
+    const usdc = knownFigure(rail, name)
+    return usdc === null ? null : Math.round(usdc * microPerUsdc)
+  }
   return {
     rail: rail.rail,
     status: rail.status,
     judged: rail.judged,
     figures: {
-      tpv30dMicroUsdc: volumeUsdc === null ? null : Math.round(volumeUsdc * microPerUsdc),
+      tpv30dMicroUsdc: volume('tpv_30d_usdc'),
+      tpv30dNetMicroUsdc: volume('tpv_30d_net_usdc'),
       uniqueCreators30d: knownFigure(rail, 'unique_creators_30d'),
       uniqueWorkers30d: knownFigure(rail, 'unique_workers_30d'),
       topWorkerShare: knownFigure(rail, 'top_worker_share'),
