@@ -2,6 +2,8 @@
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 
+import { memoized } from '../core/remember.ts'
+
 export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex')
 }
@@ -12,21 +14,14 @@ export function isSignedBy(
   signature: Uint8Array,
   publicKey: Uint8Array,
 ): boolean {
-  return verify(null, bytes, publicKeyObject(publicKey), signature)
+  const key = publicKeyObject(Buffer.from(publicKey).toString('base64url'))
+  return verify(null, bytes, key, signature)
 }
 
-export function publicKeyObject(publicKey: Uint8Array): KeyObject {
-  const x = Buffer.from(publicKey).toString('base64url')
-  const cached = keyObjects.get(x)
-  if (cached !== undefined) return cached
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-  if (keyObjects.size >= MAX_KEY_OBJECTS) keyObjects.clear()
-  keyObjects.set(x, key)
-  return key
-}
-
-const keyObjects = new Map<string, KeyObject>()
-const MAX_KEY_OBJECTS = 1024
+const publicKeyObject = memoized(
+  (x: string) => createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
+  1024,
+)
 
 /** From 32 random bytes (RFC 8032 section 5.1.5). */
 export function privateKeyFromSeed(seed: Uint8Array): KeyObject {

@@ -3,6 +3,7 @@ import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import { decodeBase58 } from './base58.ts'
 import { isUsablePoint } from './ed25519-points.ts'
 import { bytesToHex, hexToBytes } from './hex.ts'
+import { memoized } from './remember.ts'
 
 export const WALLET_KINDS = ['evm', 'solana', 'near'] as const
 export type WalletKind = (typeof WALLET_KINDS)[number]
@@ -42,18 +43,8 @@ export function walletPublicKey(wallet: Wallet): Uint8Array | null {
   return wallet.kind === 'solana' ? decodeBase58(wallet.id, 32) : hexToBytes(wallet.id)
 }
 
-export function checksumAddress(lowerCaseAddress: string): string {
-  const kept = checksummed.get(lowerCaseAddress)
-  if (kept !== undefined) return kept
-  const display = withChecksum(lowerCaseAddress)
-  if (checksummed.size >= MAX_CHECKSUMMED) checksummed.clear()
-  checksummed.set(lowerCaseAddress, display)
-  return display
-}
-
 /** One request reads the same addresses several times. */
-const checksummed = new Map<string, string>()
-const MAX_CHECKSUMMED = 4096
+export const checksumAddress = memoized(withChecksum, 4096)
 
 function withChecksum(lowerCaseAddress: string): string {
   const digits = lowerCaseAddress.slice(2)

@@ -2,6 +2,7 @@
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify, SqlBool } from 'kysely'
 import { CompiledQuery, sql } from 'kysely'
 
+import { memoized } from '../core/remember.ts'
 import { columnOf, columnsOf, jsonReader, readJson, toRow } from './rows.ts'
 import type { ChangesOf, NewRecordOf, RecordOf } from './rows.ts'
 import type { Database, Db } from './schema.ts'
@@ -97,16 +98,10 @@ export async function findRecord<Name extends Table>(
   return (rows[0] as Simplify<RecordOf<Name>> | undefined) ?? null
 }
 
-const selects = new Map<Table, string>()
-
-function selectOf(table: Table): string {
-  const known = selects.get(table)
-  if (known !== undefined) return known
+const selectOf = memoized((table: Table): string => {
   const columns = columnsOf(table).map((column: string) => `"${column.replace(' as ', '" as "')}"`)
-  const select = `select ${columns.join(', ')} from "${table}"`
-  selects.set(table, select)
-  return select
-}
+  return `select ${columns.join(', ')} from "${table}"`
+})
 
 /** Updates all rows that match; returns false if none does. */
 export async function updateRecord<Name extends Table>(

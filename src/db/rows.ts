@@ -1,6 +1,7 @@
 /** Maps snake_case columns to camelCase records. */
 import type { Insertable, KyselyPlugin, Selectable, Updateable } from 'kysely'
 
+import { memoized } from '../core/remember.ts'
 import { typeOfColumn } from './column.ts'
 import type { Column } from './column.ts'
 import { toJsonText } from './json.ts'
@@ -33,16 +34,9 @@ export type NewRecordOf<Name extends keyof Database> = CamelKeys<Insertable<Memb
 
 export type ChangesOf<Name extends keyof Database> = Partial<CamelKeys<Updateable<Members[Name]>>>
 
-const memberNames = new Map<string, string>()
-
-function camelCase(column: string): string {
-  let member = memberNames.get(column)
-  if (member === undefined) {
-    member = column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
-    memberNames.set(column, member)
-  }
-  return member
-}
+const camelCase = memoized((column: string): string =>
+  column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+)
 
 /** Select list with camelCase aliases, so that rows need no mapping. The default is all columns of the table. */
 export function columnsOf<
@@ -73,16 +67,9 @@ export function typeOf(table: keyof Database, column: string): StoredType {
   return typeOfColumn(found)
 }
 
-const columnNames = new Map<string, string>()
-
-export function columnOf(member: string): string {
-  let column = columnNames.get(member)
-  if (column === undefined) {
-    column = member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    columnNames.set(member, column)
-  }
-  return column
-}
+export const columnOf = memoized((member: string): string =>
+  member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+)
 
 /** Replaces the JSON texts of rows that have the members of `columnsOf`. */
 export function readJson(table: keyof Database, rows: readonly Record<string, unknown>[]): void {

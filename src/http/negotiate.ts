@@ -1,5 +1,6 @@
 /** Content negotiation by `Accept-Encoding` and `Accept` (RFC 9110 sections 12.5.1 and 12.5.3). */
 import type { Encoding } from '../core/documents.ts'
+import { memoized } from '../core/remember.ts'
 
 export type Coding = Encoding | 'identity'
 
@@ -11,23 +12,17 @@ const weightForm = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
 /** Weight of `identity` if the header does not list it: acceptable, but below every listed coding. */
 const IMPLICIT_WEIGHT = 0.0005
 
-// Most clients send one of a few headers.
-const memo = new Map<string, readonly Coding[]>()
 const MEMO_SIZE = 256
 const MEMO_LENGTH = 200
 
 /** Returns the codings that the client accepts, best first. Without a header, the only one is `identity`. */
 export function acceptedCodings(header: string | undefined): readonly Coding[] {
   if (header === undefined) return IDENTITY_ONLY
-  const known = memo.get(header)
-  if (known !== undefined) return known
-  const codings = parse(header)
-  if (header.length <= MEMO_LENGTH) {
-    if (memo.size >= MEMO_SIZE) memo.clear()
-    memo.set(header, codings)
-  }
-  return codings
+  return header.length > MEMO_LENGTH ? parse(header) : parseKnown(header)
 }
+
+/** Most clients send one of a few headers. */
+const parseKnown = memoized(parse, MEMO_SIZE)
 
 function parse(header: string): readonly Coding[] {
   const weights = new Map<string, number>()

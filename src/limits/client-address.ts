@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
+import { memoized } from '../core/remember.ts'
 import { isIpv4 as areIpv4, networkWords } from './network-key.ts'
 
 const MEMO_SIZE = 4096
@@ -51,17 +52,13 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
   for (const entry of trustedProxies) addTo(list, entry)
   const hasRanges = trustedProxies.some((entry) => entry.includes('/'))
   const ipv4 = new Set(trustedProxies.map(ipv4Word))
-  const memo = new Map<string, boolean>()
+  const isListed = memoized((address: string) => {
+    const bare = bareAddress(address)
+    return bare !== null && list.check(bare, familyOf(bare))
+  }, MEMO_SIZE)
   return (address) => {
     const word = hasRanges ? null : ipv4Word(address)
-    if (word !== null) return ipv4.has(word)
-    const known = memo.get(address)
-    if (known !== undefined) return known
-    const bare = bareAddress(address)
-    const trusted = bare !== null && list.check(bare, familyOf(bare))
-    if (memo.size >= MEMO_SIZE) memo.clear()
-    memo.set(address, trusted)
-    return trusted
+    return word === null ? isListed(address) : ipv4.has(word)
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { maxAmountUsdc } from '../../core/money.ts'
+import { memoized } from '../../core/remember.ts'
 
 /** Named models become components of the OpenAPI document and are referred to by `$ref`. */
 export const models = z.registry<{ id: string; description?: string }>()
@@ -19,17 +20,8 @@ export const model = <Fields extends z.ZodRawShape>(id: string, fields: Fields) 
 export const bodyModel = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
   named(id, z.strictObject(fields))
 
-/** Equal schemas are built once, because building them takes most of the start time of the command line. */
-export function reused<Schema>(build: (maxLength: number) => Schema): typeof build {
-  const built = new Map<number, Schema>()
-  return (maxLength) => {
-    const schema = built.get(maxLength) ?? build(maxLength)
-    built.set(maxLength, schema)
-    return schema
-  }
-}
-
-export const text = reused((maxLength) => z.string().max(maxLength))
+// Equal schemas are built once, because building them takes most of the start time of the command line.
+export const text = memoized((maxLength: number) => z.string().max(maxLength))
 export const list = <Item extends z.ZodType>(item: Item, maxLength: number) =>
   z.array(item).max(maxLength)
 export const time = z.iso.datetime({ offset: true }).max(35)

@@ -3,9 +3,10 @@ import { z } from 'zod'
 
 import { mixesScripts } from '../../core/look-alike.ts'
 import { parseUsdc } from '../../core/money.ts'
+import { memoized } from '../../core/remember.ts'
 import { parseTime } from '../../core/time.ts'
 import { WalletError, parseWallet } from '../../core/wallet.ts'
-import { reused, text } from './common.ts'
+import { text } from './common.ts'
 
 /** An EVM address, a Solana address or a NEAR implicit account. */
 export const walletInput = z
@@ -65,10 +66,10 @@ function isHttpsUrl(text: string): boolean {
 }
 
 /** One line in NFC without control, bidirectional or zero-width characters, soft hyphens or outer spaces. */
-export const lineInput = reused((maxLength) => textOf(maxLength, UNFIT_FOR_LINES))
+export const lineInput = memoized((maxLength: number) => textOf(maxLength, UNFIT_FOR_LINES))
 
 /** Text of several lines, otherwise like `lineInput`. */
-export const textInput = reused((maxLength) => textOf(maxLength, UNFIT_FOR_TEXT))
+export const textInput = memoized((maxLength: number) => textOf(maxLength, UNFIT_FOR_TEXT))
 
 function textOf(maxLength: number, unfit: RegExp) {
   return z
