@@ -7,7 +7,7 @@ import { SchemeUnavailableError } from '../auth/verdict.ts'
 import type { SignatureVerdict } from '../auth/verdict.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
-import { WalletError, parseWallet } from '../core/wallet.ts'
+import { WalletError, readWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { CostAdmission, WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
@@ -155,12 +155,9 @@ export function signedProof(checked: {
 }
 
 export function requireWallet(text: string, path: string): Wallet {
-  try {
-    return parseWallet(text)
-  } catch (error) {
-    if (!(error instanceof WalletError)) throw error
-    throw invalidField(path, error.message)
-  }
+  const found = readWallet(text)
+  if (found instanceof WalletError) throw invalidField(path, found.message)
+  return found
 }
 
 export function requirePublicKey(text: string, path: string): Uint8Array {

@@ -21,20 +21,23 @@ export class WalletError extends Error {
   override readonly name = 'WalletError'
 }
 
-/** Reads an EVM address, a Solana address or a NEAR implicit account without trimming. @throws WalletError */
+/** Reads an EVM address, a Solana address or a NEAR implicit account without trimming. */
+export function readWallet(text: string): Wallet | WalletError {
+  if (/^0x/i.test(text)) return readEvm(text)
+  if (/^[0-9a-f]{64}$/.test(text)) return readEd25519('near', text, hexToBytes(text))
+  return readEd25519('solana', text, decodeBase58(text, 32))
+}
+
+/** @throws WalletError */
 export function parseWallet(text: string): Wallet {
-  if (/^0x/i.test(text)) return parseEvm(text)
-  if (/^[0-9a-f]{64}$/.test(text)) return parseEd25519('near', text, hexToBytes(text))
-  return parseEd25519('solana', text, decodeBase58(text, 32))
+  const found = readWallet(text)
+  if (found instanceof WalletError) throw found
+  return found
 }
 
 export function walletOrNull(text: string): Wallet | null {
-  try {
-    return parseWallet(text)
-  } catch (error) {
-    if (error instanceof WalletError) return null
-    throw error
-  }
+  const found = readWallet(text)
+  return found instanceof WalletError ? null : found
 }
 
 /** Null for EVM. */
@@ -60,33 +63,37 @@ function withChecksum(lowerCaseAddress: string): string {
 /** Precompiles are at 0x01 to 0x11 (EIP-7951: 0x100); the EIPs reserve no address above 0xffff. */
 const RESERVED_PREFIX = `0x${'0'.repeat(36)}`
 
-function parseEvm(text: string): Wallet {
+function readEvm(text: string): Wallet | WalletError {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
-    throw new WalletError('an EVM address consists of 0x (lower case) and 40 hex digits')
+    return new WalletError('an EVM address consists of 0x (lower case) and 40 hex digits')
   }
   const digits = text.slice(2)
   const id = text.toLowerCase()
   if (id.startsWith(RESERVED_PREFIX)) {
-    throw new WalletError('the zero address and the addresses of precompiles have no private key')
+    return new WalletError('the zero address and the addresses of precompiles have no private key')
   }
   const display = checksumAddress(id)
   const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase()
   if (!isOneCase && text !== display) {
-    throw new WalletError(
+    return new WalletError(
       'the EIP-55 checksum is wrong: copy the address again, or send it in lower case',
     )
   }
   return { kind: 'evm', id, display }
 }
 
-function parseEd25519(kind: 'solana' | 'near', text: string, publicKey: Uint8Array | null): Wallet {
+function readEd25519(
+  kind: 'solana' | 'near',
+  text: string,
+  publicKey: Uint8Array | null,
+): Wallet | WalletError {
   if (publicKey === null) {
-    throw new WalletError(
+    return new WalletError(
       'a wallet is an EVM address, a Solana address (base58 of 32 bytes) or a NEAR implicit account (64 lower-case hex digits)',
     )
   }
   if (!isUsablePoint(publicKey)) {
-    throw new WalletError(
+    return new WalletError(
       'this ed25519 key has small order or is not canonical, so it has no private key',
     )
   }

@@ -9,7 +9,7 @@ import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestam
 import type { SignatureVerdict } from '../auth/verdict.ts'
 import { ApiError } from '../contract/errors.ts'
 import { remember } from '../core/remember.ts'
-import { WalletError, parseWallet } from '../core/wallet.ts'
+import { WalletError, readWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import { onlyHeader } from './single-headers.ts'
@@ -150,10 +150,7 @@ function timestampOf(incoming: IncomingMessage): string {
 }
 
 function walletOf(text: string): Wallet {
-  try {
-    return parseWallet(text)
-  } catch (error) {
-    if (!(error instanceof WalletError)) throw error
-    throw malformed(error.message)
-  }
+  const found = readWallet(text)
+  if (found instanceof WalletError) throw malformed(found.message)
+  return found
 }

@@ -5,7 +5,7 @@ import { mixesScripts } from '../../core/look-alike.ts'
 import { parseUsdc } from '../../core/money.ts'
 import { memoized } from '../../core/remember.ts'
 import { parseTime } from '../../core/time.ts'
-import { WalletError, parseWallet } from '../../core/wallet.ts'
+import { WalletError, readWallet } from '../../core/wallet.ts'
 import { text } from './common.ts'
 
 /** An EVM address, a Solana address or a NEAR implicit account. */
@@ -14,20 +14,10 @@ export const walletInput = z
   .min(32)
   .max(64)
   .superRefine((text, context) => {
-    const problem = walletProblem(text)
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+    const found = readWallet(text)
+    if (found instanceof WalletError) context.addIssue({ code: 'custom', message: found.message })
   })
   .meta({ example: '0x52908400098527886E0F7030069857D2E4169EE7' })
-
-function walletProblem(text: string): string | null {
-  try {
-    parseWallet(text)
-    return null
-  } catch (error) {
-    if (error instanceof WalletError) return error.message
-    throw error
-  }
-}
 
 export const timeInput = text(35)
   .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time (in a query, + is %2B)')
