@@ -5,7 +5,7 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { decide, noPaymentReason, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
 import { keptRows } from '../core/limits.ts'
-import { parseUsdc, toUsdc } from '../core/money.ts'
+import { toUsdc } from '../core/money.ts'
 import { newId } from '../core/new-id.ts'
 import { scoreAt } from '../core/reputation/standing.ts'
 import { isoTime, parseTime } from '../core/time.ts'
@@ -24,7 +24,7 @@ import type { OutcomeOf } from './idempotency.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { receiptLogOf } from './receipt-log.ts'
-import { invalidField, verifySignedBody } from './signed-body.ts'
+import { invalidField, requireUsdc, verifySignedBody } from './signed-body.ts'
 import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
 export async function postJob(
@@ -124,12 +124,6 @@ export async function endJob(
     const job = await applyTransition(tx, standing, { event, nowMs, note })
     return { status: 200, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
-}
-
-function requireUsdc(amount: number | string, path: string): number {
-  const micro = parseUsdc(amount)
-  if (micro === null) throw invalidField(path, 'is not an amount of USDC')
-  return micro
 }
 
 /** One wallet must sign the credentials and the body. The URL is not fetched. */

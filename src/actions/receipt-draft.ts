@@ -1,6 +1,6 @@
 import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
-import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
+import { receiptId, sha256Hex, signingText } from '../auth/messages.ts'
 import { evmChainNames, receiptChains } from '../chain/chains.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Platform } from '../contract/schemas/platform.ts'
@@ -8,14 +8,19 @@ import type { ReceiptBody } from '../contract/schemas/receipt.ts'
 import { receiptOfSubmission } from '../core/canonical-json.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { txHashProblem } from '../core/chains.ts'
-import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from '../db/json.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
 import { requireRail, unknownName } from './reference.ts'
-import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
+import {
+  invalidField,
+  orUnavailable,
+  requirePublicKey,
+  requireUsdc,
+  requireWallet,
+} from './signed-body.ts'
 
 type DraftDeps = Pick<ActionDeps, 'reference' | 'signatures'>
 
@@ -36,50 +41,54 @@ export async function draftReceipt(
   const { body, json, nowMs } = submission
   const rail = requireRail(deps.reference(), body.rail)
   const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
-  const txHash = body.tx_hash ?? null
   const occurredAt = requirePast(body.occurred_at, nowMs)
-  const amountMicroUsdc = parseUsdc(body.amount_usdc)
-  if (amountMicroUsdc === null) throw invalidField('amount_usdc', 'is not an amount of USDC')
-  const to = requireWallet(body.to_wallet, 'to_wallet')
-  const from =
+  const amountMicroUsdc = requireUsdc(body.amount_usdc, 'amount_usdc')
+  const payee = requireWallet(body.to_wallet, 'to_wallet')
+  const payer =
     body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
-  requireTransaction({ chain, txHash }, to, from)
+  const payment = { chain, txHash: body.tx_hash ?? null, payer, payee, amountMicroUsdc, occurredAt }
+  requireTransaction(payment)
   const submitter = requireWallet(body.wallet, 'wallet')
   const receipt = receiptOfSubmission(json)
-  const text = signingText(receipt)
-  const isByWorker = submitter.id === to.id
+  const isByWorker = submitter.id === payee.id
   const issuer = await requireIssuer(deps, { ...submission, receipt, isByWorker })
+  const stated = { ...payment, ...issuer, id: receiptId(receipt), authority: null }
+  return newReceipt(stated, body, { submitter, nowMs })
+}
+
+export interface StatedPayment extends Pick<NewReceipt, 'chain' | 'txHash' | 'amountMicroUsdc'> {
+  readonly payer: Wallet | null
+  readonly payee: Wallet
+  readonly occurredAt: string
+}
+
+type Stated = StatedPayment &
+  Pick<NewReceipt, 'id' | 'kind' | 'platform' | 'publicKey' | 'content' | 'authority'>
+
+export function newReceipt(
+  { payer, payee, ...stated }: Stated,
+  body: Pick<ReceiptBody, 'rail' | 'summary' | 'job_id' | 'evidence_url'>,
+  { submitter, nowMs }: { readonly submitter: Wallet; readonly nowMs: number },
+): NewReceipt {
   return {
-    id: receiptIdOf(text),
+    ...stated,
     rail: body.rail,
-    chain,
-    txHash,
-    fromWallet: from?.id ?? null,
-    fromDisplay: from?.display ?? null,
-    toWallet: to.id,
-    toDisplay: to.display,
-    amountMicroUsdc,
-    assetSymbol: body.asset_symbol,
-    occurredAt,
+    fromWallet: payer?.id ?? null,
+    fromDisplay: payer?.display ?? null,
+    toWallet: payee.id,
+    toDisplay: payee.display,
+    assetSymbol: 'USDC',
     summary: body.summary ?? null,
     jobId: body.job_id ?? null,
     evidenceUrl: body.evidence_url ?? null,
     submitter: submitter.id,
     acceptedAt: isoTime(nowMs),
-    authority: null,
-    ...issuer,
-    ...verificationOf({ kind: issuer.kind, chain, txHash }),
+    ...verificationOf(stated),
   }
 }
 
-type Transaction = Pick<NewReceipt, 'chain' | 'txHash'>
-
 /** @throws ApiError 400 for the hash, 422 for a wallet that the chain cannot have */
-export function requireTransaction(
-  { chain, txHash }: Transaction,
-  to: Wallet,
-  from: Wallet | null,
-) {
+export function requireTransaction({ chain, txHash, payee, payer }: StatedPayment): void {
   if (txHash === null) return
   const problem = txHashProblem(chain ?? 'off-chain', txHash)
   if (problem !== null) throw invalidField('tx_hash', problem)
@@ -87,8 +96,8 @@ export function requireTransaction(
   if (evmChain === undefined) return
   const refuse = (what: string) =>
     new ApiError('refused', `${what} on ${evmChain}: use a 0x address`)
-  if (to.kind !== 'evm') throw refuse('to_wallet cannot receive')
-  if (from !== null && from.kind !== 'evm') throw refuse('from_wallet cannot pay')
+  if (payee.kind !== 'evm') throw refuse('to_wallet cannot receive')
+  if (payer !== null && payer.kind !== 'evm') throw refuse('from_wallet cannot pay')
 }
 
 export function requirePast(text: string, nowMs: number): string {
@@ -172,10 +181,14 @@ async function requireSigned(
 }
 
 /** Depends on the signature alone; the chain is checked later. */
-export function verificationOf(
-  receipt: Transaction & Pick<NewReceipt, 'kind'>,
-): Pick<NewReceipt, 'onchain' | 'verification' | 'verificationReason'> {
-  const { kind, chain, txHash } = receipt
+function verificationOf({
+  kind,
+  chain,
+  txHash,
+}: Pick<NewReceipt, 'kind' | 'chain' | 'txHash'>): Pick<
+  NewReceipt,
+  'onchain' | 'verification' | 'verificationReason'
+> {
   const onchain = txHash === null ? 'none' : 'pending'
   if (kind === 'platform') return { verification: 'verified', verificationReason: null, onchain }
   if (txHash === null) return { verification: 'unverified', verificationReason: unproven, onchain }

@@ -11,12 +11,12 @@ import { receiptOfSubmission } from '../core/canonical-json.ts'
 import { maxAmountUsdc, microFromBaseUnits, microPerUsdc } from '../core/money.ts'
 import { isoTime, secondMs } from '../core/time.ts'
 import { walletOrNull } from '../core/wallet.ts'
-import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from '../db/json.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import type { NewReceipt } from '../db/receipts/receipts.ts'
 import type { ActionDeps } from './deps.ts'
-import { requirePast, requireTransaction, verificationOf } from './receipt-draft.ts'
+import { newReceipt, requirePast, requireTransaction } from './receipt-draft.ts'
+import type { StatedPayment } from './receipt-draft.ts'
 import { requireRail } from './reference.ts'
 import { requireAuthority } from './seller-authority.ts'
 import { invalidField, requireWallet } from './signed-body.ts'
@@ -27,12 +27,7 @@ type ChainReceiptWrite = Pick<
   'body' | 'json' | 'admission' | 'request'
 >
 
-interface Stated extends Pick<NewReceipt, 'kind' | 'txHash' | 'amountMicroUsdc' | 'authority'> {
-  readonly chain: EvmChainName
-  readonly payer: Wallet | null
-  readonly payee: Wallet
-  readonly occurredAt: string
-}
+type Stated = StatedPayment & Pick<NewReceipt, 'kind' | 'authority'>
 
 /** Call it for proven submitters only, since it may send a request. @throws ApiError 400, 401, 403 or 422 */
 export async function draftFromChain(
@@ -48,34 +43,17 @@ export async function draftFromChain(
   const stored = await findReceipt(deps.database.reader, id)
   if (stored?.toWallet === submitter.id) return { ...stored, content }
   const stated = 'offer_receipt' in body ? await readSeller(deps, write, body) : readProof(body)
-  const { payer, payee, ...facts } = stated
-  if (payee.id !== submitter.id) {
+  if (stated.payee.id !== submitter.id) {
     throw new ApiError(
       'forbidden',
       'Only its worker may submit this receipt: wallet must be payTo or toAddress',
     )
   }
-  requireTransaction(facts, payee, payer)
-  return {
-    id,
-    rail: body.rail,
-    ...facts,
-    fromWallet: payer?.id ?? null,
-    fromDisplay: payer?.display ?? null,
-    toWallet: payee.id,
-    toDisplay: payee.display,
-    assetSymbol: 'USDC',
-    occurredAt: requirePast(facts.occurredAt, request.nowMs),
-    summary: body.summary ?? null,
-    jobId: body.job_id ?? null,
-    evidenceUrl: body.evidence_url ?? null,
-    platform: null,
-    publicKey: null,
-    content,
-    submitter: submitter.id,
-    acceptedAt: isoTime(request.nowMs),
-    ...verificationOf(facts),
-  }
+  requireTransaction(stated)
+  const { nowMs } = request
+  const occurredAt = requirePast(stated.occurredAt, nowMs)
+  const unsigned = { id, content, platform: null, publicKey: null }
+  return newReceipt({ ...stated, ...unsigned, occurredAt }, body, { submitter, nowMs })
 }
 
 type SellerBody = Extract<ChainReceiptBody, { readonly offer_receipt: unknown }>

@@ -7,6 +7,7 @@ import { SchemeUnavailableError } from '../auth/verdict.ts'
 import type { SignatureVerdict } from '../auth/verdict.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import { parseUsdc } from '../core/money.ts'
 import { WalletError, readWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { CostAdmission, WalletAdmission } from '../limits/admission.ts'
@@ -158,6 +159,12 @@ export function requireWallet(text: string, path: string): Wallet {
   const found = readWallet(text)
   if (found instanceof WalletError) throw invalidField(path, found.message)
   return found
+}
+
+export function requireUsdc(amount: number | string, path: string): number {
+  const micro = parseUsdc(amount)
+  if (micro === null) throw invalidField(path, 'is not an amount of USDC')
+  return micro
 }
 
 export function requirePublicKey(text: string, path: string): Uint8Array {

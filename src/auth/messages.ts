@@ -67,9 +67,5 @@ export function signingText(body: object): string {
 }
 
 export function receiptId(receipt: object): string {
-  return receiptIdOf(signingText(receipt))
-}
-
-export function receiptIdOf(text: string): string {
-  return `rcp_${sha256Hex(text)}`
+  return `rcp_${bodySha256(receipt)}`
 }
