@@ -15,9 +15,20 @@ export const toBePaid = json(
   paymentChallenge,
 )
 
-/** The answer 200 to a repeated write that would otherwise return 201 or 202. */
+/** The answer 200 to an exact repeat of a write. */
 export const repeated = <Schema extends z.ZodType>(schema: Schema) =>
   json('Exact repeat of an earlier request; returns the first answer.', schema)
+
+/** The answers of a write that returns 201, and 200 if it is repeated. */
+export const created = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
+  200: repeated(schema),
+  201: json(description, schema),
+})
+
+export const queued = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
+  200: repeated(schema),
+  202: json(description, schema),
+})
 
 const bodyMessage = (tag: string) => `<service>-${tag}-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`
 /** What the `signature` in a body covers. */

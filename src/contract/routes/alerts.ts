@@ -1,4 +1,4 @@
-import { repeated, sinceParameter, toBePaid } from '../answers.ts'
+import { created, queued, sinceParameter, toBePaid } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   alertFeed,
@@ -55,10 +55,7 @@ export const alertRoutes = {
     description:
       'New events are posted to `url` according to Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Failed deliveries are retried after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. The first delivery has the type `endpoint.challenge`, and the endpoint proves itself by a 2xx whose body is `data.challenge`, or JSON with the member `challenge`; events wait for this proof. After 5 failures in a row nothing is sent for 1 minute, then for twice as long after each failure, up to 1 hour. A subscription is disabled if every attempt within 3 days failed. A delivery may arrive twice with the same `webhook-id`. At most 10 subscriptions per wallet. The service never connects to a non-public address.',
     body: subscribeBody,
-    answers: {
-      200: repeated(subscriptionCreated),
-      201: json('Subscribed. The secret is shown only in this answer.', subscriptionCreated),
-    },
+    answers: created('Subscribed. The secret is shown only in this answer.', subscriptionCreated),
   }),
   listAlertSubscriptions: handler('GET', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions`,
@@ -99,11 +96,7 @@ export const alertRoutes = {
       'Sends a new challenge to an endpoint that is disabled or has not proved itself. Once it has answered, the subscription receives new events. The feed contains the events that were missed.',
     params: { id },
     body: emptyBody,
-    answers: {
-      200: repeated(testQueued),
-      202: json('The challenge is queued.', testQueued),
-      404: noSubscription,
-    },
+    answers: { ...queued('The challenge is queued.', testQueued), 404: noSubscription },
   }),
   rotateAlertSecret: handler('POST', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions/{id}/rotate`,
@@ -113,8 +106,7 @@ export const alertRoutes = {
     params: { id },
     body: emptyBody,
     answers: {
-      200: repeated(rotatedSecret),
-      201: json('Replaced. The secret is shown only in this answer.', rotatedSecret),
+      ...created('Replaced. The secret is shown only in this answer.', rotatedSecret),
       404: noSubscription,
     },
   }),
@@ -125,10 +117,6 @@ export const alertRoutes = {
       'Enqueues a delivery of the type `test`, which is signed and retried like any other. Only one test can be pending at a time.',
     params: { id },
     body: emptyBody,
-    answers: {
-      200: repeated(testQueued),
-      202: json('Queued.', testQueued),
-      404: noSubscription,
-    },
+    answers: { ...queued('Queued.', testQueued), 404: noSubscription },
   }),
 }

@@ -1,4 +1,4 @@
-import { pageQuery, repeated, signedMessages } from '../answers.ts'
+import { created, pageQuery, signedMessages } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { railSlug, text } from '../schemas/common.ts'
 import { disputeId, disputeState } from '../schemas/dispute-state.ts'
@@ -39,7 +39,7 @@ export const disputeRoutes = {
     description: `The wallet signs \`${signedMessages.dispute}\`. The claim is published with its author, and each step is an entry of the log. A document is named by its path and the SHA-256 of its bytes, which \`snapshot.json\` lists; \`target_is_current\` is false if the hash is another one, which is not known to have been published. Returns 422 if the path, the flag or the receipt does not exist, 409 while the wallet has another dispute about it. At most 5 disputes a day per wallet and 20 per network.`,
     signs: signedMessages.dispute,
     body: disputeBody,
-    answers: { 200: repeated(dispute), 201: json('The dispute was opened.', dispute) },
+    answers: created('The dispute was opened.', dispute),
   }),
   withdrawDispute: handler('POST', 'signed', {
     path: `${apiPrefix}/disputes/{id}/withdraw`,

@@ -1,5 +1,5 @@
 import { openQuotas } from '../../core/limits.ts'
-import { pageQuery, repeated, signedMessages, walletParameter } from '../answers.ts'
+import { created, pageQuery, signedMessages, walletParameter } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   awardBody,
@@ -53,7 +53,7 @@ export const jobRoutes = {
     summary: 'Post a job',
     description: `Requires an active partner, who may have ${openQuotas.jobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
     body: jobBody,
-    answers: { 200: repeated(job), 201: json('The job is posted and open for bids.', job) },
+    answers: created('The job is posted and open for bids.', job),
   }),
   listBids: handler('GET', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bids`,
@@ -102,8 +102,7 @@ export const jobRoutes = {
     signs: signedMessages.deliver,
     body: deliverBody,
     answers: {
-      200: repeated(delivery),
-      201: json('The work is delivered and awaits the answer of the poster.', delivery),
+      ...created('The work is delivered and awaits the answer of the poster.', delivery),
       404: noJob,
     },
   }),

@@ -1,4 +1,4 @@
-import { pageQuery, repeated, signedMessages, toBePaid } from '../answers.ts'
+import { created, pageQuery, signedMessages, toBePaid } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   attestationBody,
@@ -44,10 +44,7 @@ export const partnerRoutes = {
     description:
       'The wallet of the credentials signs the partner oath. The free tier is active at once; a paid tier is `pending` for up to 14 days until it is paid as described in `payment`. One partner per wallet.',
     body: signupBody,
-    answers: {
-      200: repeated(signupAnswer),
-      201: json('Signed up.', signupAnswer),
-    },
+    answers: created('Signed up.', signupAnswer),
   }),
   getMyPartner: handler('GET', 'partner', {
     path: `${apiPrefix}/partners/me`,

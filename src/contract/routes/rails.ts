@@ -1,4 +1,4 @@
-import { pageQuery, repeated, sinceParameter, toBePaid } from '../answers.ts'
+import { created, pageQuery, sinceParameter, toBePaid } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf, text as textAnswer } from '../route.ts'
 import { application, applyBody } from '../schemas/application.ts'
 import { arbitrage } from '../schemas/arbitrage.ts'
@@ -125,10 +125,7 @@ export const railRoutes = {
     description:
       'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"`, the reason, and the address at which to apply. The ledger makes one attempt with a timeout of 10 s and follows no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded with a hash of its text. Each partner may send at most 20 applications per hour.',
     body: applyBody,
-    answers: {
-      200: repeated(application),
-      201: json('Recorded, with the outcome.', application),
-    },
+    answers: created('Recorded, with the outcome.', application),
   }),
   getArbitrage: handler('GET', 'partner', {
     path: `${apiPrefix}/arbitrage`,
