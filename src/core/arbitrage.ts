@@ -94,8 +94,9 @@ export const arbitrageCaveats = [
   'Figures exclude what the filter rule of the rail removes and, where the net volume is known, money that came back to its payers or stayed within one party. They still include wash trading that no rule detects.',
 ] as const
 
-export function rankRails(rails: readonly ArbitrageRail[]) {
-  return rails.map(expectationOf).toSorted((a, b) => {
+export function rankRails<Rail extends ArbitrageRail>(rails: readonly Rail[]) {
+  const expected = rails.map((rail) => ({ ...rail, ...expectationOf(rail) }))
+  return expected.toSorted((a, b) => {
     return (
       (b.perCreatorMicroUsdc ?? -1) - (a.perCreatorMicroUsdc ?? -1) ||
       (b.perWorkerMicroUsdc ?? -1) - (a.perWorkerMicroUsdc ?? -1) ||
@@ -108,7 +109,6 @@ function expectationOf(rail: ArbitrageRail) {
   const perCreator = creatorMicroUsdcPerDay(rail.figures)
   const perWorker = expectedMicroUsdcPerDay(rail.figures)
   return {
-    rail: rail.rail,
     perCreatorMicroUsdc: perCreator,
     perWorkerMicroUsdc: perWorker,
     breakevenDays: breakevenDays(rail.entryCostMicroUsdc, perWorker),

@@ -33,7 +33,7 @@ const rowOf = (changes: Partial<ArbitrageRail>) => {
 
 describe('rankRails', () => {
   test("rankRails expects volume per creator and day, and per worker without the top earner's share", () => {
-    expect(rowOf({})).toEqual({
+    expect(rowOf({})).toMatchObject({
       rail: 'plain',
       perCreatorMicroUsdc: 100_000_000,
       perWorkerMicroUsdc: 75_000_000,

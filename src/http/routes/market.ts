@@ -4,7 +4,6 @@ import type { AnswerOf } from '../../contract/route-types.ts'
 import type { Flag } from '../../contract/schemas/flag.ts'
 import type { Rail } from '../../contract/schemas/rail.ts'
 import { arbitrageCaveats, confidenceRule, rankRails } from '../../core/arbitrage.ts'
-import type { ArbitrageRail } from '../../core/arbitrage.ts'
 import { knownFigure } from '../../core/figures.ts'
 import { isReaderTrouble } from '../../core/flags/index.ts'
 import { microPerUsdc, usdcOrNull } from '../../core/money.ts'
@@ -31,28 +30,19 @@ function arbitrageOf(
   flags: readonly Flag[],
   computedAt: string,
 ): AnswerOf<'getArbitrage'> {
-  const earning = new Map(
-    rails.filter(({ category }) => category === 'earning').map((rail) => [rail.rail, rail]),
-  )
-  const ranked = rankRails([...earning.values()].map((rail) => inputOf(rail, flags)))
-  const ranking = ranked.flatMap((row) => {
-    const rail = earning.get(row.rail)
-    if (rail === undefined) return []
-    return [
-      {
-        rail: row.rail,
-        display_name: rail.display_name,
-        status: rail.status,
-        expected_usd_per_day_per_creator: usdcOrNull(row.perCreatorMicroUsdc),
-        expected_usd_per_day_per_worker: usdcOrNull(row.perWorkerMicroUsdc),
-        entry_cost_usdc: rail.entry_cost_usdc,
-        breakeven_days: row.breakevenDays,
-        confidence: row.confidence,
-        caveats: [...row.caveats],
-        figures_as_of: rail.figures_as_of,
-      },
-    ]
-  })
+  const earning = rails.filter(({ category }) => category === 'earning')
+  const ranking = rankRails(earning.map((rail) => inputOf(rail, flags))).map((row) => ({
+    rail: row.rail,
+    display_name: row.display_name,
+    status: row.status,
+    expected_usd_per_day_per_creator: usdcOrNull(row.perCreatorMicroUsdc),
+    expected_usd_per_day_per_worker: usdcOrNull(row.perWorkerMicroUsdc),
+    entry_cost_usdc: row.entry_cost_usdc,
+    breakeven_days: row.breakevenDays,
+    confidence: row.confidence,
+    caveats: [...row.caveats],
+    figures_as_of: row.figures_as_of,
+  }))
   return {
     count: ranking.length,
     ranking,
@@ -62,15 +52,13 @@ function arbitrageOf(
   }
 }
 
-function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
+function inputOf(rail: Rail, flags: readonly Flag[]) {
   const volume = (name: 'tpv_30d_usdc' | 'tpv_30d_net_usdc') => {
     const usdc = knownFigure(rail, name)
     return usdc === null ? null : Math.round(usdc * microPerUsdc)
   }
   return {
-    rail: rail.rail,
-    status: rail.status,
-    judged: rail.judged,
+    ...rail,
     figures: {
       tpv30dMicroUsdc: volume('tpv_30d_usdc'),
       tpv30dNetMicroUsdc: volume('tpv_30d_net_usdc'),
@@ -81,7 +69,6 @@ function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
     entryCostMicroUsdc: Math.round(rail.entry_cost_usdc * microPerUsdc),
     evidenceTier: rail.evidence_tier,
     figuresSource: rail.figures_source,
-    stale: rail.stale,
     pollFailed: rail.poll_error !== undefined,
     flags: flags.filter((flag) => flag.rail === rail.rail && !isReaderTrouble(flag)),
   }
