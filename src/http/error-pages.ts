@@ -35,16 +35,10 @@ export function createErrorPages({ store, site }: ErrorPageDeps): ErrorRenderer 
         amountUsdc: Number(terms.maxAmountRequired) / 1e6,
         payTo: terms.payTo,
       }
-      const { details } = about
-      const page = refusedPage({
-        ...about,
-        status,
-        path,
-        siteUrl: site.url,
-        details,
-        offer: offer ?? null,
-      })
-      return unpublishedPage(page, site)
+      return unpublishedPage(
+        refusedPage({ ...about, status, path, siteUrl: site.url, offer: offer ?? null }),
+        site,
+      )
     }
     if (isApi) return null
     if (status >= 500) return published(troublePage) ?? fallbackPage()

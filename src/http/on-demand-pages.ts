@@ -114,7 +114,7 @@ const belonging = z.enum(entriesOf(belongings).map(([name]) => name))
 
 function matchEndpoint(deps: PageDeps): Endpoint {
   const { published } = deps
-  return answerEndpoint(deps, matchPath, ['skill', 'chain', 'max_entry_usdc', 'has'], (c) => {
+  return endpoint(matchPath, ['skill', 'chain', 'max_entry_usdc', 'has'], (c) => {
     const { skill = '', chain = '', max_entry_usdc: most = '' } = c.req.query()
     const budget = Number(most)
     const has = (c.req.queries('has') ?? []).flatMap((name) => belonging.safeParse(name).data ?? [])
@@ -133,14 +133,14 @@ function matchEndpoint(deps: PageDeps): Endpoint {
       nowMs: deps.clock.now(),
       skills: published.read('listSkills').skills,
     }
-    return matchPage(listed, wishes, deps.site.url)
+    return answerResponse(c, deps, matchPage(listed, wishes, deps.site.url))
   })
 }
 
 /** The form sends `rails` once for each rail; links send it once with commas. */
 function compareEndpoint(deps: PageDeps): Endpoint {
   const { published } = deps
-  return answerEndpoint(deps, comparePath, ['rails'], (c) => {
+  return endpoint(comparePath, ['rails'], (c) => {
     const asked = (c.req.queries('rails') ?? [])
       .flatMap((text) => text.split(','))
       .map((text) => text.trim().slice(0, maxNameLength))
@@ -150,18 +150,8 @@ function compareEndpoint(deps: PageDeps): Endpoint {
       flags: published.read('listHonestyFlags').flags,
       nowMs: deps.clock.now(),
     }
-    return comparePage(listed, asked)
+    return answerResponse(c, deps, comparePage(listed, asked))
   })
-}
-
-/** A page that answers the question of its query from published documents. */
-function answerEndpoint(
-  deps: PageDeps,
-  path: string,
-  names: readonly string[],
-  pageOf: (c: ApiContext) => SitePage,
-): Endpoint {
-  return endpoint(path, names, (c) => answerResponse(c, deps, pageOf(c)))
 }
 
 function endpoint(

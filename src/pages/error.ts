@@ -57,7 +57,7 @@ export interface ShownError {
   /** The message of its code. */
   readonly error: string
   readonly code: string
-  readonly details: string | undefined
+  readonly details?: string | undefined
   readonly offer: { readonly amountUsdc: number; readonly payTo: string } | null
 }
 
