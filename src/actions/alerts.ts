@@ -37,7 +37,7 @@ export async function subscribe(
   for (const rail of body.rails ?? []) requireRail(deps.reference(), rail)
   const id = newId(deps.random, 'sub')
   const createdAt = isoTime(request.nowMs)
-  const challenge = challengeDelivery(deps, id, createdAt)
+  const challenge = newDelivery(deps, id, challengeType, createdAt)
   const outcome = await commitPartnerWrite(deps, write, async (tx) => {
     const own = await subscriptionsOf(tx, proof.wallet.id)
     const most = openQuotas.alertSubscriptions
@@ -73,13 +73,17 @@ export async function unsubscribe(
   })
 }
 
-function challengeDelivery({ random }: ActionDeps, id: string, createdAt: string): NewDelivery {
-  const deliveryId = newId(random, 'msg')
+function newDelivery(
+  { random }: ActionDeps,
+  subscriptionId: string,
+  type: 'test' | typeof challengeType,
+  createdAt: string,
+): NewDelivery {
+  const id = newId(random, 'msg')
   // The challenge is the id of the delivery, which the endpoint repeats.
-  const data = { subscription_id: id, challenge: deliveryId }
-  const payload = payloadOf(challengeType, createdAt, data)
-  const about = { id: deliveryId, subscriptionId: id, type: challengeType, payload }
-  return { ...about, eventSeq: null, createdAt, nextAttemptAt: createdAt }
+  const challenge = type === challengeType ? { challenge: id } : {}
+  const payload = payloadOf(type, createdAt, { subscription_id: subscriptionId, ...challenge })
+  return { id, subscriptionId, eventSeq: null, type, payload, createdAt, nextAttemptAt: createdAt }
 }
 
 /**
@@ -92,7 +96,7 @@ export async function enableSubscription(
   write: PartnerWrite,
 ): Promise<OutcomeOf<'enableAlerts'>> {
   const at = isoTime(write.request.nowMs)
-  const challenge = challengeDelivery(deps, id, at)
+  const challenge = newDelivery(deps, id, challengeType, at)
   return await commitPartnerWrite(deps, write, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'active')
@@ -145,8 +149,7 @@ export async function testSubscription(
   id: string,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'testAlerts'>> {
-  const createdAt = isoTime(write.request.nowMs)
-  const deliveryId = newId(deps.random, 'msg')
+  const delivery = newDelivery(deps, id, 'test', isoTime(write.request.nowMs))
   return await commitPartnerWrite(deps, write, async (tx) => {
     const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'disabled') {
@@ -155,16 +158,9 @@ export async function testSubscription(
     const earlier = { ...pendingOf(id), type: 'test' }
     if ((await findRecord(tx, 'alert_deliveries', earlier)) !== null)
       throw new ApiError('conflict', 'An earlier test is pending: wait for its result')
-    await enqueueDelivery(tx, {
-      id: deliveryId,
-      subscriptionId: id,
-      eventSeq: null,
-      type: 'test',
-      payload: payloadOf('test', createdAt, { subscription_id: id }),
-      createdAt,
-      nextAttemptAt: found.status === 'active' ? createdAt : null,
-    })
-    return { status: 202, body: { delivery_id: deliveryId, status: 'pending' } }
+    const { nextAttemptAt } = found.status === 'active' ? delivery : { nextAttemptAt: null }
+    await enqueueDelivery(tx, { ...delivery, nextAttemptAt })
+    return { status: 202, body: { delivery_id: delivery.id, status: 'pending' } }
   })
 }
 

@@ -47,7 +47,7 @@ async function claimByWallet(
 ): Promise<OutcomeOf<'claimSpot'>> {
   const { body, json } = write
   const request = { ...write.request, rows: keptRows.claim }
-  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.claim })
+  const proof = await verifySignedBody(deps, write, messages.claim)
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature }, request)
   const { email } = body

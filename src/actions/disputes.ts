@@ -34,9 +34,9 @@ export async function submitDispute(
   publishedHash: PublishedHash,
   write: IncomingWrite<DisputeBody>,
 ): Promise<OutcomeOf<'openDispute'>> {
-  const { body, json, request, fingerprint } = write
+  const { body, request, fingerprint } = write
   const { nowMs } = request
-  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
+  const proof = await verifySignedBody(deps, write, messages.dispute)
   const { wallet } = proof
   const { rail, ...found } = await findTarget(deps, publishedHash, body.target)
   const id = newId(deps.random, 'dsp')
@@ -65,10 +65,10 @@ export async function withdrawDispute(
   id: string,
   write: IncomingWrite<WithdrawalBody>,
 ): Promise<OutcomeOf<'withdrawDispute'>> {
-  const { body, json, request } = write
+  const { body, request } = write
   const { nowMs } = request
   if (body.dispute_id !== id) throw invalidField('dispute_id', 'must be the id in the path')
-  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
+  const proof = await verifySignedBody(deps, write, messages.dispute)
   const terms = { ...request, rows: keptRows.dispute }
   return await commitOnce(deps, terms, [proof], async (tx) => {
     const found = await findRecord(tx, 'disputes', { id })

@@ -2,6 +2,7 @@ import { bodySha256, messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { BidBody, JobBody, DeliverBody, JobDelivery } from '../contract/schemas/job.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import { present } from '../core/entries.ts'
 import { decide, noPaymentReason, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
 import { keptRows } from '../core/limits.ts'
@@ -136,11 +137,9 @@ export async function deliverJob(
   },
 ): Promise<OutcomeOf<'deliverJob'>> {
   const { body, json, proof, request } = write
-  const signed = await verifySignedBody(deps, write, {
-    json,
-    ...body,
-    message: (service, from) => messages.deliver(service, { ...from, jobId }),
-  })
+  const signed = await verifySignedBody(deps, write, (service, from) =>
+    messages.deliver(service, { ...from, jobId }),
+  )
   const statement = { proof: signed, bodySha256: bodySha256(json) }
   const id = newId(deps.random, 'dlv')
   return await commitPartnerWrite(deps, { ...write, statement }, async (tx) => {
@@ -179,7 +178,7 @@ export function deliveryView(
     deliverer,
     uri: record.uri,
     content_sha256: record.contentSha256,
-    ...(record.note === null ? {} : { note: record.note }),
+    ...present({ note: record.note }),
     wallet: signed.wallet,
     timestamp: signed.timestamp,
     signature: signed.signature,

@@ -23,9 +23,8 @@ import { countRows, selectRecords } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { requireOath } from './oaths.ts'
-import type { SwornOath } from './oaths.ts'
 import { partnerAt, tierOf } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
@@ -45,16 +44,24 @@ export async function signupPartner(
   deps: ActionDeps,
   signup: Signup,
 ): Promise<OutcomeOf<'signupPartner'>> {
-  const { body, proof } = signup
+  const { body, json, proof } = signup
+  const { wallet, sentWallet } = proof
   const request = { ...signup.request, rows: keptRows.signup }
-  const { oath, proof: oathProof } = await swornProof(deps, signup)
+  const { timestamp, oath_signature: signature } = body
+  const time = requireTimestamp(timestamp, request)
+  const sworn = { kind: 'partner', json, wallet: sentWallet, timestamp, signature } as const
+  const oath = await requireOath(deps, sworn, request)
+  // Ensures that the message of the oath is used once.
+  const { messageSha256, signatureSha256 } = oath
+  const expiresAtMs = time.timestampMs + 2 * SIGNED_WINDOW_MS
+  const oathProof = { wallet, messageSha256, signatureSha256, ...time, expiresAtMs }
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
-    await requireFree(tx, body.handle, proof.wallet)
+    await requireFree(tx, body.handle, wallet)
     const at = { action: 'signupPartner', handle: body.handle, createdAt: now }
     const record = await insertPartner(tx, {
       handle: body.handle,
-      wallet: proof.wallet,
+      wallet,
       displayName: body.display_name,
       email: body.email ?? null,
       skills: body.skills ?? [],
@@ -68,27 +75,9 @@ export async function signupPartner(
       now,
     })
     const name = body.display_name
-    await putName(tx, { wallet: proof.wallet.id, kind: 'partner', name, now })
+    await putName(tx, { wallet: wallet.id, kind: 'partner', name, now })
     return { status: 201, body: signupView(deps, partnerAt(record, request.nowMs)) }
   })
-}
-
-/** Ensures that the oath's message is used once. */
-async function swornProof(
-  deps: ActionDeps,
-  { body, json, request, proof }: Signup,
-): Promise<{ readonly oath: SwornOath; readonly proof: SignedProof }> {
-  const { timestamp, oath_signature: signature } = body
-  const { timestampMs, timely } = requireTimestamp(timestamp, request)
-  const sworn = { kind: 'partner', json, wallet: proof.sentWallet, timestamp, signature } as const
-  const oath = await requireOath(deps, sworn, request)
-  const { messageSha256, signatureSha256 } = oath
-  const expiresAtMs = timestampMs + 2 * SIGNED_WINDOW_MS
-  const { wallet } = proof
-  return {
-    oath,
-    proof: { wallet, messageSha256, signatureSha256, timestampMs, expiresAtMs, timely },
-  }
 }
 
 async function requireFree(tx: Db, handle: string, wallet: Wallet): Promise<void> {

@@ -28,7 +28,7 @@ export async function submitReceipt(
   // Runs before verification, so that a wallet over its limit causes no work.
   await write.admission.precheck(requireWallet(body.wallet, 'wallet'))
   // Verified concurrently; if both fail, the error names the wallet's signature.
-  const proven = verifySignedBody(deps, write, { json, ...body, message: messages.receipt })
+  const proven = verifySignedBody(deps, write, messages.receipt)
   const [proving, drafting] = await Promise.allSettled([
     proven,
     'amount_usdc' in body

@@ -16,16 +16,10 @@ import { expired } from './idempotency.ts'
 import type { SignedProof, WriteRequest } from './idempotency.ts'
 import type { ClientFingerprint } from './write-quotas.ts'
 
-export interface BodyStatement {
-  readonly json: JsonObject
+interface SignedWords {
   readonly wallet: string
   readonly timestamp: string
   readonly signature: string
-  /** Builds the signed message, see `auth/messages.ts`. */
-  readonly message: (
-    service: string,
-    from: { readonly wallet: string; readonly timestamp: string; readonly bodySha256: string },
-  ) => string
 }
 
 /** A write with its validated body, as the HTTP layer hands it over. */
@@ -44,12 +38,16 @@ type VerifyDeps = CheckDeps & Pick<ActionDeps, 'site'>
 /** @throws ApiError 400 for wallet or time, 401 for a wrong signature or old time, 503 for an unreachable chain */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
-  statement: BodyStatement,
+  write: Pick<IncomingWrite<SignedWords>, 'body' | 'json' | 'request' | 'admission'>,
+  /** Builds the signed message, see `auth/messages.ts`. */
+  messageOf: (
+    service: string,
+    from: Omit<SignedWords, 'signature'> & { readonly bodySha256: string },
+  ) => string,
 ): Promise<SignedProof> {
-  const { wallet, timestamp, signature } = statement
-  const from = { wallet, timestamp, bodySha256: bodySha256(statement.json) }
-  const message = () => statement.message(deps.site.serviceName, from)
+  const { wallet, timestamp, signature } = write.body
+  const from = { wallet, timestamp, bodySha256: bodySha256(write.json) }
+  const message = () => messageOf(deps.site.serviceName, from)
   return await verifySignedMessage(deps, write, { wallet, timestamp, signature, message })
 }
 
@@ -57,9 +55,7 @@ export async function verifySignedBody(
 export async function verifySignedMessage(
   deps: VerifyDeps,
   write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
-  statement: Pick<BodyStatement, 'wallet' | 'timestamp' | 'signature'> & {
-    readonly message: () => string
-  },
+  statement: SignedWords & { readonly message: () => string },
 ): Promise<SignedProof> {
   const { signature } = statement
   const time = requireTimestamp(statement.timestamp, write.request)

@@ -28,7 +28,7 @@ export async function registerWorker(
   const { body, json, request } = write
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
   if (receiptKey !== null) requirePublicKey(receiptKey, 'receipt_key')
-  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.register })
+  const proof = await verifySignedBody(deps, write, messages.register)
   const oath =
     oathSignature === undefined
       ? null

@@ -9,6 +9,7 @@ import {
 } from '../../actions/alerts.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
+import { present } from '../../core/entries.ts'
 import { isoTime, minuteMs, secondMs } from '../../core/time.ts'
 import { subscriptionsOf, alertEventOf, deliveriesOf } from '../../db/alerts.ts'
 import type { SubscriptionRecord, WebhookDelivery } from '../../db/alerts.ts'
@@ -39,7 +40,9 @@ export function alertHandlers(deps: ActionDeps) {
           count: events.length,
           events,
           next_poll_hint: {
-            after_seconds: rows.length > limit ? 0 : secondsToNextPoll(nowMs),
+            // The builder polls at whole minutes.
+            after_seconds:
+              rows.length > limit ? 0 : Math.ceil((minuteMs - (nowMs % minuteMs)) / secondMs),
             since: events.at(-1)?.created_at ?? after,
           },
         },
@@ -68,22 +71,19 @@ export function alertHandlers(deps: ActionDeps) {
   } satisfies Partial<Handlers>
 }
 
-/** The builder polls at whole minutes. */
-function secondsToNextPoll(nowMs: number): number {
-  return Math.ceil((minuteMs - (nowMs % minuteMs)) / secondMs)
-}
-
 function deliveryView(record: WebhookDelivery) {
   return {
     id: record.id,
     type: record.type,
     status: record.status,
     attempts: record.attempts,
-    ...(record.nextAttemptAt === null ? {} : { next_attempt_at: record.nextAttemptAt }),
-    ...(record.lastStatus === null ? {} : { last_status: record.lastStatus }),
-    ...(record.lastError === null ? {} : { last_error: record.lastError }),
+    ...present({
+      next_attempt_at: record.nextAttemptAt,
+      last_status: record.lastStatus,
+      last_error: record.lastError,
+    }),
     created_at: record.createdAt,
-    ...(record.finishedAt === null ? {} : { finished_at: record.finishedAt }),
+    ...present({ finished_at: record.finishedAt }),
     payload: record.payload,
   }
 }
