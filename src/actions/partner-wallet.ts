@@ -4,9 +4,10 @@ import { ApiError } from '../contract/errors.ts'
 import type { PartnerWalletBody } from '../contract/schemas/partner.ts'
 import { isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { hasUnfinishedJob, lapseOpenBids } from '../db/jobs/jobs.ts'
+import { hasUnfinishedJob } from '../db/jobs/jobs.ts'
 import { putName } from '../db/names.ts'
 import { findPartner, moveWallet, partnerView } from '../db/partners.ts'
+import { updateRecord } from '../db/records.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
@@ -43,7 +44,8 @@ export async function changePartnerWallet(
     }
     await requireMovable(tx, proof.wallet, signed.wallet)
     const now = isoTime(nowMs)
-    await lapseOpenBids(tx, proof.wallet.id, now)
+    const bids = { bidder: proof.wallet.id, status: 'open' } as const
+    await updateRecord(tx, 'job_bids', bids, { status: 'lapsed', updatedAt: now })
     await putName(tx, { wallet: proof.wallet.id, kind: 'partner', name: null, now })
     await putName(tx, { wallet: signed.wallet.id, kind: 'partner', name: partner.displayName, now })
     const moved = await moveWallet(tx, partner, { wallet: signed.wallet, now })

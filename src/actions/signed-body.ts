@@ -2,7 +2,7 @@ import type { WalletChain } from '../auth/contract-wallet.ts'
 import { bodySha256, sha256Hex } from '../auth/messages.ts'
 import { verifySignature } from '../auth/schemes.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
-import { SIGNED_WINDOW_MS, isWithinWindow, parseBodyTimestamp } from '../auth/timestamps.ts'
+import { SIGNED_WINDOW_MS, parseBodyTimestamp } from '../auth/timestamps.ts'
 import { SchemeUnavailableError } from '../auth/verdict.ts'
 import type { SignatureVerdict } from '../auth/verdict.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -81,7 +81,7 @@ export function requireTimely(
   timestampMs: number,
   request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
 ): boolean {
-  const timely = isWithinWindow(timestampMs, request.nowMs)
+  const timely = Math.abs(request.nowMs - timestampMs) <= SIGNED_WINDOW_MS
   if (!timely && request.idempotencyKey === null) throw expired(timestampMs, request.nowMs)
   return timely
 }

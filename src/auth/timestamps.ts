@@ -3,10 +3,6 @@ import { minuteMs, parseTime, secondMs } from '../core/time.ts'
 /** Largest allowed difference from the clock of the service, inclusive. */
 export const SIGNED_WINDOW_MS = 5 * minuteMs
 
-export function isWithinWindow(timeMs: number, nowMs: number): boolean {
-  return Math.abs(nowMs - timeMs) <= SIGNED_WINDOW_MS
-}
-
 export function parseBodyTimestamp(text: string): number | null {
   return text.length <= LONGEST_RFC3339 ? parseTime(text) : null
 }

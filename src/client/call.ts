@@ -73,7 +73,10 @@ export async function prepareCall<Id extends RouteId>(
   const route = routeOf(id)
   const { method } = route
   const { params = {}, payment, payerSignature, idempotencyKey } = parts
-  const query = definedOnly(parts.query ?? {})
+  const query: Record<string, string> = {}
+  for (const [name, value] of Object.entries(parts.query ?? {})) {
+    if (value !== undefined) query[name] = value
+  }
   requireFit(route.params, params)
   requireFit(route.query, query)
   const { body, signed } = await bodyToSend(caller, route, { ...parts, params })
@@ -99,12 +102,6 @@ export async function prepareCall<Id extends RouteId>(
     signed: [...signed, ...(partner === null ? [] : [partner.signed])],
   }
   return { route: id, request }
-}
-
-function definedOnly(query: NonNullable<AnyCallParts['query']>): Record<string, string> {
-  const isDefined = (entry: [string, string | undefined]): entry is [string, string] =>
-    entry[1] !== undefined
-  return Object.fromEntries(Object.entries(query).filter(isDefined))
 }
 
 async function bodyToSend(

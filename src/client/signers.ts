@@ -126,13 +126,12 @@ function fromText(text: string): SecretKey | null {
   }
   const seedHex = /^seed:([0-9a-fA-F]{64})$/.exec(text)?.[1]
   if (seedHex !== undefined) return ofSeed('ed25519', hexToBytes(seedHex.toLowerCase()))
-  if (text.startsWith('ed25519:')) return fromNear(text.slice('ed25519:'.length))
+  if (text.startsWith('ed25519:')) {
+    const near = text.slice('ed25519:'.length)
+    return ofKeypair('near', decodeBase58(near, 64)) ?? ofSeed('near', decodeBase58(near, 32))
+  }
   if (text.startsWith('-----BEGIN')) return fromPem(text)
   return ofKeypair('solana', decodeBase58(text, 64))
-}
-
-function fromNear(base58: string): SecretKey | null {
-  return ofKeypair('near', decodeBase58(base58, 64)) ?? ofSeed('near', decodeBase58(base58, 32))
 }
 
 function fromPem(pem: string): SecretKey | null {

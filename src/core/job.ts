@@ -123,7 +123,8 @@ export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: num
   const next = rule.moves[status]
   if (next === undefined)
     return refusal('conflict', `the job is ${status}, not ${Object.keys(rule.moves).join(' or ')}`)
-  if (event === 'post' && !isDeadline(job.deadlineMs, nowMs)) {
+  const { deadlineMs } = job
+  if (event === 'post' && (deadlineMs <= nowMs || deadlineMs > nowMs + maxDeadlineMs)) {
     return refusal('invalid_input', 'must be in the future, at most 365 days ahead')
   }
   return { ok: true, status: next }
@@ -151,10 +152,6 @@ export function roleOf(
   if (walletId === job.poster) return 'poster'
   if (walletId === job.awardee) return 'awardee'
   return job.hasBid ? 'bidder' : 'stranger'
-}
-
-function isDeadline(deadlineMs: number, nowMs: number): boolean {
-  return deadlineMs > nowMs && deadlineMs <= nowMs + maxDeadlineMs
 }
 
 function refusal(code: JobRefusal, reason: string): JobDecision {

@@ -4,7 +4,6 @@ import type { Severity } from '../core/flags/kind.ts'
 import { timeAfter } from '../core/time.ts'
 import { toJsonText } from './json.ts'
 import { queueEntries } from './log.ts'
-import type { QueuedEntry } from './log.ts'
 import { insertNumbered, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -19,15 +18,14 @@ export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = timeAfter((await lastEvent(db))?.created_at, event.createdAt)
   const logged = { ...event, createdAt }
   // The entry of a flag is the flag itself, which everyone can read.
-  if (event.kind === 'rail_transition') await queueEntries(db, [loggedTransition(logged)])
+  if (event.kind === 'rail_transition') {
+    const { id, rail } = event
+    // Hashed as the alert feed shows it.
+    const { createdAt: _, ...facts } = event
+    const sha256 = sha256Hex(toJsonText({ ...facts, created_at: createdAt }))
+    await queueEntries(db, [{ kind: 'transition', id, sha256, ...present({ subject: rail }) }])
+  }
   return await insertNumbered(db, 'events', logged, 'seq')
-}
-
-/** Hashed as the alert feed shows it. */
-function loggedTransition({ createdAt: created_at, ...event }: NewEvent): QueuedEntry {
-  const { id, rail } = event
-  const sha256 = sha256Hex(toJsonText({ ...event, created_at }))
-  return { kind: 'transition', id, sha256, ...present({ subject: rail }) }
 }
 
 /** `seq` and `after` are exclusive, `time` is inclusive. */

@@ -55,7 +55,11 @@ export async function insertWholeRows(
   table: keyof Database,
   records: readonly Values[],
 ): Promise<void> {
-  for (const record of records) for (const value of Object.values(record)) refuseFraction(value)
+  for (const value of records.flatMap((record) => Object.values(record))) {
+    if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+      throw new Error(`${value} is not a safe integer`)
+    }
+  }
   await insertElements(db, table, records)
 }
 
@@ -86,10 +90,4 @@ async function insertElements(
 function givenValue(value: Value | undefined): Value {
   if (value === undefined) throw new Error('a record lacks a member of the first one')
   return value
-}
-
-function refuseFraction(value: Value | undefined): void {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new Error(`${value} is not a safe integer`)
-  }
 }

@@ -102,7 +102,8 @@ export function limitConnections(
     for (const group of [...connection.groups, all]) group.members.add(connection)
     socket.once('close', () => remove(connection))
     for (const group of [...connection.groups, all]) {
-      if (group.members.size > group.limit) evict(idlestOf(group) ?? connection)
+      if (group.members.size <= group.limit) continue
+      evict([...group.members].find(({ unanswered }) => unanswered === 0) ?? connection)
     }
   })
 
@@ -145,11 +146,6 @@ export function limitConnections(
   const stopping = new AbortController()
   void repeatEvery(SWEEP_INTERVAL_MS, sweep, { clock, signal: stopping.signal })
   return () => stopping.abort()
-}
-
-function idlestOf({ members }: Group): Connection | undefined {
-  for (const connection of members) if (connection.unanswered === 0) return connection
-  return undefined
 }
 
 /** Returns whether bytes have arrived or a response was written since the last call. */

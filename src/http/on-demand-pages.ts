@@ -67,7 +67,8 @@ const pageSources = {
   '/workers/{id}': workerPageOf,
   '/workers/{wallet}/statements/{id}': statementPageOf,
   '/jobs/{id}': jobPageOf,
-  '/disputes/{id}': disputePageOf,
+  '/disputes/{id}': async ({ database, clock, reference }, id) =>
+    disputePage(await viewOf(database.reader, id, clock.now()), reference()),
   '/partners/{id}': partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
@@ -259,11 +260,6 @@ function optional<Id extends RouteId>(
   } catch {
     return null
   }
-}
-
-async function disputePageOf(deps: PageDeps, id: string): Promise<SitePage> {
-  const { database, clock, reference } = deps
-  return disputePage(await viewOf(database.reader, id, clock.now()), reference())
 }
 
 /** Registered wallets and wallets with receipts have a page. */

@@ -51,10 +51,6 @@ export function workerBadge(wallet: string, receipts: string, day: string | null
   return badge(label, `${receipts} verified · ${day}`, 'good')
 }
 
-export function badgePath(page: string): string {
-  return `/badges${page}.svg`
-}
-
 interface Snippets {
   readonly html: string
   readonly markdown: string
@@ -75,7 +71,7 @@ export function embedSnippets(
   }
   const cardSize = `width="${cardWidth / 2}" height="${cardHeight / 2}"`
   return {
-    badge: snippets(badgePath(page.path), `height="${height}"`),
+    badge: snippets(`/badges${page.path}.svg`, `height="${height}"`),
     card: page.hasCard ? snippets(shareImage(page.path), cardSize) : null,
   }
 }

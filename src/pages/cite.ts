@@ -15,7 +15,8 @@ export function citationOf(view: Rail, name: FigureName, siteUrl: string): strin
   const { evidence_uri: evidence, figures_as_of: asOf } = view
   const audited: Readonly<Record<string, Audited | undefined>> = view.audit.figures
   const counted = view.figures_source === 'audit' ? audited[name] : undefined
-  const days = counted === undefined ? windowOf(name, asOf) : `${counted.from} to ${counted.to}`
+  const window = `${name.includes('7d') ? 7 : 30} days to ${asOf}`
+  const days = counted === undefined ? window : `${counted.from} to ${counted.to}`
   return [
     `Agent Income Ledger (${siteUrl}${railPath(view.rail)})`,
     `${view.display_name}, ${name}: ${value === null ? 'unknown' : `${value}${unit}`}, ${days}`,
@@ -27,8 +28,4 @@ export function citationOf(view: Rail, name: FigureName, siteUrl: string): strin
     .filter((part) => part !== null)
     .map((part) => `${part}.`)
     .join(' ')
-}
-
-function windowOf(name: FigureName, asOf: string): string {
-  return `${name.includes('7d') ? 7 : 30} days to ${asOf}`
 }

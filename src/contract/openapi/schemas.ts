@@ -18,15 +18,12 @@ export function componentSchemas(): OpenApiObject {
     io: 'input',
     uri: (id) => `#/components/schemas/${id}`,
   })
+  // A description instead of an enum, since clients must accept new codes.
+  const codes = `One of ${Object.keys(errorCodes).join(', ')}.`
   const entries = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(
-    entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
+    entries.map(([id, schema]) => [id, correct(asJson(schema), id === 'Error' ? codes : null)]),
   )
-}
-
-/** Emits a description instead of an enum, since clients must accept new codes. */
-function errorCodeEnum(id: string): string | null {
-  return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
 }
 
 export function schemaOf(schema: z.ZodType): OpenApiJson {

@@ -164,7 +164,9 @@ export function decideStatus(
   }
   const micro = measures?.netMicroUsdc ?? figures.tpv30dMicroUsdc
   const volume = basis === 'activity' || micro === null ? null : toUsdc(micro)
-  const isKnown = volume !== null && reasons.some(isCreatorCount)
+  const isKnown =
+    volume !== null &&
+    reasons.some(({ rule, value }) => rule === 'funded_creators' && value !== null)
   const status =
     basis === 'activity' || volume === 0 ? 'pre-traction' : isKnown ? lastRule.status : null
   const { id: rule, threshold } = lastRule
@@ -177,10 +179,6 @@ export function decideStatus(
     outcome,
   } as const
   return { status, reasons: [...reasons, last] }
-}
-
-function isCreatorCount({ rule, value }: StatusReason): boolean {
-  return rule === 'funded_creators' && value !== null
 }
 
 /** Of the net volume, by party; otherwise as the source reports it. */

@@ -181,12 +181,6 @@ export async function transitionJob(
   return true
 }
 
-/** Excludes bids; oldest first. */
-export async function transitionsOfJob(db: Db, jobId: string): Promise<readonly JobTransition[]> {
-  const transitions = selectRecords(db, 'job_transitions', { jobId })
-  return await transitions.where('event', '<>', 'bid').orderBy('seq').execute()
-}
-
 export type BidRecord = RecordOf<'job_bids'>
 
 /** Replaces the bidder's earlier bid, which keeps its id. */
@@ -233,11 +227,6 @@ export async function hasUnfinishedJob(db: Db, wallet: string): Promise<boolean>
     findRecord(db, 'jobs', { ...unfinished, worker: wallet }),
   ])
   return found.some((job) => job !== null)
-}
-
-export async function lapseOpenBids(db: Db, bidder: string, now: string): Promise<void> {
-  const lapsed = { status: 'lapsed', updatedAt: now } as const
-  await updateRecord(db, 'job_bids', { bidder, status: 'open' }, lapsed)
 }
 
 /** Oldest first. */

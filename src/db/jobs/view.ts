@@ -5,9 +5,8 @@ import { answerDueMs, statusAt } from '../../core/job.ts'
 import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
-import { findRecord } from '../records.ts'
+import { findRecord, selectRecords } from '../records.ts'
 import type { Db } from '../schema.ts'
-import { transitionsOfJob } from './jobs.ts'
 import type { JobRecord, JobTransition } from './jobs.ts'
 
 export function jobView(
@@ -63,7 +62,10 @@ export async function jobDetailView(
 ): Promise<JobDetail> {
   const [delivery, moves] = await Promise.all([
     findRecord(db, 'job_deliveries', { jobId: record.id }),
-    transitionsOfJob(db, record.id),
+    selectRecords(db, 'job_transitions', { jobId: record.id })
+      .where('event', '<>', 'bid')
+      .orderBy('seq')
+      .execute(),
   ])
   const dispute = moves.find(({ event }) => event === 'dispute')
   return {

@@ -114,7 +114,9 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
       reader,
       shared: null,
       list,
-      write: readOnly ? refuseWrite : writer.write,
+      write: readOnly
+        ? () => Promise.reject(new Error('The database was opened read-only.'))
+        : writer.write,
       isFailing: writer.isFailing,
       broken: () => connection.broken,
       close: async () => {
@@ -132,10 +134,6 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
     for (const kysely of opened) await kysely.destroy()
     throw error
   }
-}
-
-function refuseWrite(): Promise<never> {
-  return Promise.reject(new Error('The database was opened read-only.'))
 }
 
 /** @throws DatabaseRefusedError for in-memory databases and URLs with more than a path */
