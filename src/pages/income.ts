@@ -54,7 +54,10 @@ export function oncePerJob(receipts: readonly Receipt[]): readonly Receipt[] {
   const without: readonly Evidence[] = ['agreed', 'reversed', 'rejected']
   const payments = receipts.filter((one) => !without.includes(evidenceOf(one)))
   const paid = new Set(payments.map(({ job_id: job }) => job))
-  return receipts.filter((one) => evidenceOf(one) !== 'agreed' || !paid.has(one.job_id))
+  return receipts.filter((one) => {
+    const { job_id: job } = one
+    return evidenceOf(one) !== 'agreed' || job === undefined || !paid.has(job)
+  })
 }
 
 const shownMonths = 8

@@ -114,7 +114,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
         isLookAlike ? small('the name looks like the earlier name of another wallet') : null,
         worker === undefined ? 'not registered' : inline`registered ${day(worker.registered_at)}`,
       ]),
-      verdict(verdictOf(receipts, total, income)),
+      verdict(verdictOf(options, distinct.length, income)),
       workerGlance(wallet, options, income),
       worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
       chart && section('income', 'Income by evidence', chart),
@@ -160,12 +160,16 @@ function agentText({ id, state, checked_at: at }: NonNullable<Worker['erc8004']>
   return inline`${code(id)} ${sub(inline`${agentStates[state]}${at === undefined ? '' : inline`, read ${time(at)}`}`)}`
 }
 
-function verdictOf(receipts: readonly Receipt[], total: string, income: Income): Inline {
+function verdictOf(
+  { receipts, total }: WorkerPageOptions,
+  distinct: number,
+  income: Income,
+): Inline {
   if (receipts.length === 0) return 'Registered, and no receipt yet.'
   const { contradicted, customers, total: sum } = income
   const isEachNamed = customers.size > 0 && sum - income.ofCustomers < 0.005
   const from = !isEachNamed ? '' : ` from ${counted(customers.size, 'customer')}`
-  const stated = `${counted(receipts.length - contradicted, 'receipt')} over ${shortAmount(sum)} USDC${from}.`
+  const stated = `${counted(distinct - contradicted, 'receipt')} over ${shortAmount(sum)} USDC${from}.`
   const proven = income.onChain === 0 ? 'None' : wholePercent(income.onChain / sum)
   const isPart = total !== String(receipts.length)
   const part = isPart ? `Among the newest ${receipts.length} of ${total} receipts: ` : ''

@@ -4,6 +4,7 @@ import type { Dispute } from '../../src/contract/schemas/dispute.ts'
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import { contentOf } from '../../src/pages/blocks.ts'
 import { disputePage } from '../../src/pages/dispute.ts'
+import { oncePerJob } from '../../src/pages/income.ts'
 import { receiptPage } from '../../src/pages/receipt.ts'
 import type { ReceiptPageOptions } from '../../src/pages/receipt.ts'
 import { workerPage } from '../../src/pages/worker.ts'
@@ -146,8 +147,20 @@ test('sums of a worker leave out what the chain contradicts, and an agreement wh
   }
   const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
   expect(md).toContain(
-    '4 receipts over 100 USDC. 10 % of it is proven on chain. 1 more was reversed or rejected.',
+    '3 receipts over 100 USDC. 10 % of it is proven on chain. 1 more was reversed or rejected.',
   )
+})
+
+test('an agreement without a job counts next to a payment without one', () => {
+  const payment: Receipt = { ...proven, job_id: undefined }
+  const agreement: Receipt = {
+    ...payment,
+    kind: 'platform',
+    platform: 'job-exchange',
+    verification: 'unverified',
+    onchain_verified: false,
+  }
+  expect(oncePerJob([payment, agreement])).toEqual([payment, agreement])
 })
 
 test('a claim cannot pass for the words of the operator, in HTML or Markdown', () => {
