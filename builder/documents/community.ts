@@ -3,29 +3,24 @@ import type { Community } from '../world/community.ts'
 import { firstPageDocument, jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/leaderboard`, `/workers`, `/receipts` and `/partners`: the first page of each; the totals count all. */
-export const communityDocuments = snapshotFamily(
-  ['getLeaderboard', 'listWorkers', 'listReceipts', 'listPartners'],
-  ['community'],
-  function* ({ community }) {
-    const { workers, workersTotal, workersNext, receipts, receiptsTotal, receiptsNext } = community
-    const { leaderboard, leaderboardAsOf: as_of, leaderboardArchived: archived } = community
-    const { partners, partnersTotal, partnersNext } = community
-    yield jsonDocument(
-      'getLeaderboard',
-      { ...board(leaderboard), as_of },
-      // The archive stores the scores as of the newest entry, which do not change with time.
-      { stamped: true, archive: board(archived) },
-    )
-    yield firstPageDocument('listWorkers', { workers }, workersTotal, workersNext)
-    yield firstPageDocument('listReceipts', { receipts }, receiptsTotal, receiptsNext)
-    // Partners may change their profiles, so the archive does not keep them.
-    const listed = firstPageDocument('listPartners', { partners }, partnersTotal, partnersNext)
-    yield { ...listed, archive: null }
-  },
-)
+export const communityDocuments = snapshotFamily(['community'], function* ({ community }) {
+  const { workers, workersTotal, workersNext, receipts, receiptsTotal, receiptsNext } = community
+  const { leaderboard, leaderboardAsOf: as_of, leaderboardArchived: archived } = community
+  const { partners, partnersTotal, partnersNext } = community
+  yield jsonDocument(
+    'getLeaderboard',
+    { ...board(leaderboard), as_of },
+    // The archive stores the scores as of the newest entry, which do not change with time.
+    { stamped: true, archive: board(archived) },
+  )
+  yield firstPageDocument('listWorkers', { workers }, workersTotal, workersNext)
+  yield firstPageDocument('listReceipts', { receipts }, receiptsTotal, receiptsNext)
+  // Partners may change their profiles, so the archive does not keep them.
+  const listed = firstPageDocument('listPartners', { partners }, partnersTotal, partnersNext)
+  yield { ...listed, archive: null }
+})
 
 export const jobDocuments = snapshotFamily(
-  ['listJobs'],
   ['exchange'],
   function* ({ exchange: { jobs, total, next, receiptsBy } }) {
     yield firstPageDocument('listJobs', { jobs }, total, next, { receipts_by: receiptsBy })
@@ -33,7 +28,6 @@ export const jobDocuments = snapshotFamily(
 )
 
 export const partnerDocuments = snapshotFamily(
-  ['listTiers', 'listOaths', 'listPlatforms'],
   ['tiers', 'oaths', 'platforms', 'exchange'],
   function* ({ tiers, oaths, platforms, exchange: { receiptsBy: receipts_by } }) {
     yield jsonDocument('listTiers', { count: tiers.length, tiers })

@@ -9,27 +9,23 @@ const ranking = 'articles above the median of views_24h first, then newest date 
 const neverUpdated = '1970-01-01'
 
 /** `/desk/feed.json`, each article as Markdown, and the charts of the articles. */
-export const deskDocuments = snapshotFamily(
-  ['getDeskFeed', 'getDeskArticle', 'getDeskChart'],
-  ['articles', 'site', 'views24h'],
-  function* (world) {
-    const ranked = rankArticles(world).map(({ views24h, hot, ...article }): Article => ({
-      ...articleView(article, world),
-      views_24h: views24h,
-      ...(hot ? { hot } : {}),
-    }))
-    // The archive has no views, since views are not facts.
-    const dated = world.articles.toSorted(byDate).map((article) => articleView(article, world))
-    yield jsonDocument('getDeskFeed', feedOf(world, ranked), { archive: feedOf(world, dated) })
-    for (const article of world.articles) {
-      const params = { slug: article.slug }
-      yield textDocument('getDeskArticle', articleText(article, world), { params, archived: true })
-      for (const { name, svg } of article.charts) {
-        yield textDocument('getDeskChart', svg, { params: { name }, archived: true })
-      }
+export const deskDocuments = snapshotFamily(['articles', 'site', 'views24h'], function* (world) {
+  const ranked = rankArticles(world).map(({ views24h, hot, ...article }): Article => ({
+    ...articleView(article, world),
+    views_24h: views24h,
+    ...(hot ? { hot } : {}),
+  }))
+  // The archive has no views, since views are not facts.
+  const dated = world.articles.toSorted(byDate).map((article) => articleView(article, world))
+  yield jsonDocument('getDeskFeed', feedOf(world, ranked), { archive: feedOf(world, dated) })
+  for (const article of world.articles) {
+    const params = { slug: article.slug }
+    yield textDocument('getDeskArticle', articleText(article, world), { params, archived: true })
+    for (const { name, svg } of article.charts) {
+      yield textDocument('getDeskChart', svg, { params: { name }, archived: true })
     }
-  },
-)
+  }
+})
 
 type DatedArticle = Omit<Article, 'views_24h' | 'hot'>
 

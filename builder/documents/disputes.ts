@@ -6,7 +6,6 @@ import { firstPageDocument, snapshotFamily } from './document.ts'
 const shownOfRail = 50
 
 export const disputeDocuments = snapshotFamily(
-  ['listDisputes'],
   ['disputes'],
   function* ({ disputes: { newest, total, next } }) {
     yield firstPageDocument('listDisputes', { disputes: newest.slice(0, firstPage) }, total, next)

@@ -5,19 +5,15 @@ import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 
-export interface SnapshotFamily {
-  readonly routes: readonly RouteId[]
-  /** Returns a function for successive worlds that builds again only if a declared part has changed. */
-  readonly memoized: () => (world: World) => readonly PublicDocument[]
-}
+/** Returns a function for successive worlds that builds again only if a declared part has changed. */
+export type SnapshotFamily = () => (world: World) => readonly PublicDocument[]
 
 /** One family of documents: a pure function of some parts of the world. */
 export function snapshotFamily<Part extends keyof World>(
-  routes: readonly RouteId[],
   parts: readonly Part[],
   build: (world: Pick<World, NoInfer<Part>>) => Iterable<PublicDocument>,
 ): SnapshotFamily {
-  return { routes, memoized: () => memoizeByParts(parts, (world) => [...build(world)]) }
+  return () => memoizeByParts(parts, (world) => [...build(world)])
 }
 
 /** Casts a contract type to JSON. Optional members must be absent, not undefined. */

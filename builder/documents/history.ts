@@ -15,28 +15,24 @@ import { evidenceUri } from './rail-view.ts'
 export const shownPolls = 1461
 
 /** `/rails/{name}/history` as JSON and CSV; not archived. */
-export const historyDocuments = snapshotFamily(
-  ['getRailHistory', 'getRailHistoryCsv'],
-  ['history', 'rails'],
-  function* (world) {
-    // The JSON and the CSV of a rail are rendered one after the other, from the same views.
-    const viewsOf = memoizeLatest((polls: readonly PollRecord[]) => polls.map(pollView))
-    for (const { authored } of world.rails) {
-      const params = { name: authored.rail }
-      const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
-      const revision = revisionOfPolls(polls)
-      // Rendered only if the revision is not published yet.
-      const deferred = (make: () => DocumentBody) => ({ body: { revision, make }, archive: null })
-      const history = deferred(() => ({
-        json: asJson({ rail: authored.rail, count: polls.length, polls: viewsOf(polls) }),
-        stamp: 'computed_at',
-      }))
-      const table = deferred(() => ({ text: csv(csvColumns, viewsOf(polls)) }))
-      yield { ...documentOf('getRailHistory', params), ...history }
-      yield { ...documentOf('getRailHistoryCsv', params), ...table }
-    }
-  },
-)
+export const historyDocuments = snapshotFamily(['history', 'rails'], function* (world) {
+  // The JSON and the CSV of a rail are rendered one after the other, from the same views.
+  const viewsOf = memoizeLatest((polls: readonly PollRecord[]) => polls.map(pollView))
+  for (const { authored } of world.rails) {
+    const params = { name: authored.rail }
+    const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
+    const revision = revisionOfPolls(polls)
+    // Rendered only if the revision is not published yet.
+    const deferred = (make: () => DocumentBody) => ({ body: { revision, make }, archive: null })
+    const history = deferred(() => ({
+      json: asJson({ rail: authored.rail, count: polls.length, polls: viewsOf(polls) }),
+      stamp: 'computed_at',
+    }))
+    const table = deferred(() => ({ text: csv(csvColumns, viewsOf(polls)) }))
+    yield { ...documentOf('getRailHistory', params), ...history }
+    yield { ...documentOf('getRailHistoryCsv', params), ...table }
+  }
+})
 
 /** Polls are append-only: number, newest and oldest identify a history. */
 export function revisionOfPolls(polls: readonly PollRecord[]): string {

@@ -16,7 +16,7 @@ import { statsDocuments } from './stats.ts'
 import { x402Documents } from './x402.ts'
 
 /** Every family of documents. The publisher adds the manifest and the diff. */
-export const snapshotFamilies: readonly SnapshotFamily[] = [
+const snapshotFamilies: readonly SnapshotFamily[] = [
   statsDocuments,
   railDocuments,
   historyDocuments,
@@ -36,6 +36,6 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
 
 /** Returns a function for successive worlds that builds a family again only if a part it declares has changed. */
 export function createSnapshots(): (world: World) => readonly PublicDocument[] {
-  const families = snapshotFamilies.map((family) => family.memoized())
+  const families = snapshotFamilies.map((family) => family())
   return (world) => families.flatMap((family) => family(world))
 }

@@ -9,7 +9,6 @@ import { isAnyRailKnown, railPaysNow, railView } from './rail-view.ts'
 
 /** `/opportunities`: the rails that pay now, with the highest expected income first and unknown income last. */
 export const opportunityDocuments = snapshotFamily(
-  ['listOpportunities'],
   ['nowMs', 'openFlags', 'pollEveryMs', 'rails', 'taxonomy'],
   function* (world) {
     const opportunities = opportunitiesOf(world)

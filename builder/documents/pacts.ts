@@ -7,32 +7,28 @@ import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 /** `/pacts`, one document per pact, and the manifests that the ledger holds. */
-export const pactDocuments = snapshotFamily(
-  ['listPacts', 'getPact', 'getPactSpec', 'getPactInstance', 'getPactReproduce'],
-  ['pacts', 'site'],
-  function* ({ pacts, site }) {
-    const { settled, inFlight, recorded } = pacts
-    const settledMicroUsdc = settled.reduce(
-      (sum, pact) => sum + Math.round(pact.amount_usdc * microPerUsdc),
-      0,
-    )
-    const settledTimes = settled.map((pact) => pact.settled_at).toSorted()
-    const summary = {
-      settled_count: settled.length,
-      in_flight_count: inFlight.length,
-      recorded_count: recorded.length,
-      settled_usdc: toUsdc(settledMicroUsdc),
-      last_settled_at: settledTimes.at(-1) ?? null,
-    }
-    const lists = { settled, in_flight: inFlight, recorded, summary }
-    const list = { ...lists, doc_uri: `${site.url}/pacts/SKILL.md` }
-    yield jsonDocument('listPacts', list, { stamped: true })
-    for (const pact of [...settled, ...inFlight, ...recorded]) {
-      yield jsonDocument('getPact', pact, { params: { id: pact.pact_id } })
-    }
-    for (const held of pacts.manifests) yield* manifestDocuments(held, pacts, site)
-  },
-)
+export const pactDocuments = snapshotFamily(['pacts', 'site'], function* ({ pacts, site }) {
+  const { settled, inFlight, recorded } = pacts
+  const settledMicroUsdc = settled.reduce(
+    (sum, pact) => sum + Math.round(pact.amount_usdc * microPerUsdc),
+    0,
+  )
+  const settledTimes = settled.map((pact) => pact.settled_at).toSorted()
+  const summary = {
+    settled_count: settled.length,
+    in_flight_count: inFlight.length,
+    recorded_count: recorded.length,
+    settled_usdc: toUsdc(settledMicroUsdc),
+    last_settled_at: settledTimes.at(-1) ?? null,
+  }
+  const lists = { settled, in_flight: inFlight, recorded, summary }
+  const list = { ...lists, doc_uri: `${site.url}/pacts/SKILL.md` }
+  yield jsonDocument('listPacts', list, { stamped: true })
+  for (const pact of [...settled, ...inFlight, ...recorded]) {
+    yield jsonDocument('getPact', pact, { params: { id: pact.pact_id } })
+  }
+  for (const held of pacts.manifests) yield* manifestDocuments(held, pacts, site)
+})
 
 /** Yields the manifests byte for byte, and the script for this pact. Missing files are not served. */
 function* manifestDocuments(

@@ -8,7 +8,6 @@ import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 import { evidenceUri, railView } from './rail-view.ts'
 
 export const railDocuments = snapshotFamily(
-  ['listRails', 'getRailsCsv', 'getRail', 'getRailBadge'],
   ['disputes', 'history', 'nowMs', 'pollEveryMs', 'rails'],
   function* (world) {
     const goodPolls = (rail: string) =>

@@ -6,7 +6,7 @@ import { lastRule, statusRules, statusRulesVersion } from '../../src/core/rules/
 import { ruleThresholds } from '../../src/core/rules/thresholds.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 
-export const ruleDocuments = snapshotFamily(['getStatusRules'], ['site'], function* ({ site }) {
+export const ruleDocuments = snapshotFamily(['site'], function* ({ site }) {
   yield jsonDocument('getStatusRules', statusRulesView(`${site.url}/docs/rules`))
 })
 

@@ -7,16 +7,6 @@ import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 export const siteDocuments = snapshotFamily(
-  [
-    'getIndex',
-    'getOpenApi',
-    'getSigningKeys',
-    'getDidDocument',
-    'getExport',
-    'getPactsSkill',
-    'getDeskSkill',
-    'getRegisterSkill',
-  ],
   ['agentSkills', 'exported', 'signingKeys', 'site'],
   function* (world) {
     yield jsonDocument('getIndex', indexOf(world))

@@ -2,7 +2,6 @@ import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 
 export const skillDocuments = snapshotFamily(
-  ['listSkills', 'getSkill'],
   ['taxonomy', 'rails'],
   function* ({ taxonomy: { note, skills: all }, rails }) {
     const statuses = new Map(rails.map(({ authored, state }) => [authored.rail, state.status]))

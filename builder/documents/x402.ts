@@ -8,15 +8,11 @@ import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
 import { asJson, documentOf, snapshotFamily } from './document.ts'
 
-export const x402Documents = snapshotFamily(
-  ['getX402Discovery'],
-  ['site', 'tiers'],
-  function* (world) {
-    const json = asJson(x402DiscoveryOf(world))
-    const body = { json, stamp: 'lastUpdated' } as const
-    yield { ...documentOf('getX402Discovery'), body, archive: json }
-  },
-)
+export const x402Documents = snapshotFamily(['site', 'tiers'], function* (world) {
+  const json = asJson(x402DiscoveryOf(world))
+  const body = { json, stamp: 'lastUpdated' } as const
+  yield { ...documentOf('getX402Discovery'), body, archive: json }
+})
 
 export const soldRoutes = routes.flatMap((route: Route) =>
   route.price === undefined ? [] : [{ ...route, price: route.price }],

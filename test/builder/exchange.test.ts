@@ -30,7 +30,7 @@ test('the document of jobs is the first page of the list, and its cursor continu
   for (let at = 0; at < 52; at += 1) {
     await exchange.post({ deadline: isoTime(service.clock.now() + hourMs + at) })
   }
-  const [document] = jobDocuments.memoized()(smallWorld({ exchange: await gather() }))
+  const [document] = jobDocuments()(smallWorld({ exchange: await gather() }))
   if (document === undefined || !('json' in document.body)) throw new Error('no document')
   expect(document).toMatchObject({ path: '/api/v1/jobs', maxAgeSeconds: 60 })
   const list = jobList.parse((await exchange.look('/api/v1/jobs?limit=50')).body)

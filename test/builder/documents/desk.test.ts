@@ -25,11 +25,7 @@ function worldOf(viewed: Viewed): World {
 }
 
 function documentsOf(world: World) {
-  return new Map(
-    deskDocuments
-      .memoized()(world)
-      .map((document) => [document.path, document]),
-  )
+  return new Map(deskDocuments()(world).map((document) => [document.path, document]))
 }
 
 function feed(viewed: Viewed) {

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import type { SnapshotFamily } from '../../../builder/documents/document.ts'
 import { historyDocuments } from '../../../builder/documents/history.ts'
-import { snapshotFamilies } from '../../../builder/documents/index.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import type { PollRecord } from '../../../builder/world/world.ts'
-import { routeOf, routes } from '../../../src/contract/routes.ts'
+import { routeIds, routeOf } from '../../../src/contract/routes.ts'
 import type { RouteId } from '../../../src/contract/routes.ts'
 import { documentFile } from '../../../src/core/documents.ts'
 import { figures } from '../../support/figures.ts'
@@ -54,29 +52,17 @@ function keysOf(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, member]) => [key, ...keysOf(member)])
 }
 
-describe('every family of documents', () => {
-  test.each(snapshotFamilies.map((family) => [family.routes.join(', '), family] as const))(
-    'the family of %s builds a document for each of its routes, and no other',
-    (_name, family: SnapshotFamily) => {
-      const built = family.memoized()(smallWorld())
-      const found = built.map(({ path }) => routeOfPath(path, family.routes))
-      expect(found.filter((id) => id === undefined)).toEqual([])
-      expect(new Set(found)).toEqual(new Set(family.routes))
-    },
-  )
+const documentRoutes = routeIds.filter((id) => routeOf(id).serving.kind === 'document')
 
-  test('the families together build every document route of the contract', () => {
-    const wanted = routes.filter((route) => route.serving.kind === 'document').map(({ id }) => id)
-    const built = snapshotFamilies.flatMap((family) => family.routes)
-    expect([...built, ...derivedByPublisher].toSorted()).toEqual([...wanted].toSorted())
-  })
+test('the documents answer every document route of the contract, and no other', () => {
+  const built = documents.map(({ path }) => routeOfPath(path, documentRoutes))
+  expect(new Set([...built, ...derivedByPublisher])).toEqual(new Set(documentRoutes))
 })
 
 describe.each(documents.map((document) => [document.path, document] as const))(
   '%s',
   (path, document) => {
-    const ids = snapshotFamilies.flatMap((family) => family.routes)
-    const route = routeOf(routeOfPath(path, ids) ?? 'getHealth')
+    const route = routeOf(routeOfPath(path, documentRoutes) ?? 'getHealth')
     const answer = route.answers[200]
 
     test(`${path} has the content type and max-age of its route`, () => {
@@ -230,7 +216,7 @@ describe('figures of a rail', () => {
   test('the revision of a history changes with one more poll', () => {
     const revision = (polls: readonly PollRecord[]) => {
       const world = smallWorld({ rails, history: new Map([['alpha', polls]]) })
-      const body = historyDocuments.memoized()(world)[0]?.body
+      const body = historyDocuments()(world)[0]?.body
       return body !== undefined && 'make' in body ? body.revision : null
     }
     const first = goodPoll(worldNowMs - 2)
