@@ -16,7 +16,6 @@ try {
   const settings = await demoSettings(dataDir)
   await prepareDemoFolder(settings)
   const service = startService(settings)
-  service.stdout?.pipe(process.stdout)
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => service.kill('SIGTERM'))
   const ended: unknown[] = await once(service, 'exit')
   process.exitCode = typeof ended[0] === 'number' ? ended[0] : 1

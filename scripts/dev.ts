@@ -1,6 +1,5 @@
 /** `npm run dev`: bundles and restarts on change, with demo data in `.dev`, debug logs and no rate limits. */
 import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ const settings = { ...demo, LIMITS: 'off', LOG_LEVEL: 'debug' }
 const debounceMs = 200
 
 await prepareDemoFolder(demo)
-let service = start()
+let service = startService(settings)
 let timer: NodeJS.Timeout | undefined
 let restarting = Promise.resolve()
 
@@ -29,12 +28,6 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
     clearTimeout(timer)
     void restarting.then(stopService).then(() => process.exit())
   })
-}
-
-function start(): ChildProcess {
-  const started = startService(settings)
-  started.stdout?.pipe(process.stdout)
-  return started
 }
 
 function restartSoon(): void {
@@ -53,7 +46,7 @@ async function restart(): Promise<void> {
   await once(bundling, 'exit')
   if (bundling.exitCode !== 0) return
   await stopService()
-  service = start()
+  service = startService(settings)
 }
 
 async function stopService(): Promise<void> {

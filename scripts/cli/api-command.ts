@@ -16,7 +16,7 @@ import { fieldsOf, isRepeated } from './api-fields.ts'
 import type { Field } from './api-fields.ts'
 import type { Arguments, Command, OptionGroup } from './command.ts'
 import { readPayment } from './files.ts'
-import { UsageError } from './input.ts'
+import { UsageError, textsOf } from './input.ts'
 import type { Input } from './input.ts'
 import { table } from './output.ts'
 import { maxMicroUsdc, signPayment } from './pay.ts'
@@ -181,10 +181,6 @@ function explain(issues: readonly Issue[], fields: readonly Field[]): string {
     return `${path}: ${message} (\`${isOperand === true ? `<${argument}>` : `--${argument}`}\`)`
   })
   return lines.join('\n')
-}
-
-function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
 }
 
 const listAnswer = z.looseObject({

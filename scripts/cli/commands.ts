@@ -1,6 +1,7 @@
 import type { Route } from '../../src/contract/route.ts'
 import { routeIds, routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
+import { prettySorted } from '../../src/core/canonical-json.ts'
 import { openMonthText } from '../../src/core/statement.ts'
 import { adminCommands } from './admin.ts'
 import { apiCommand } from './api-command.ts'
@@ -12,7 +13,6 @@ import { sha256OfDelivery } from './files.ts'
 import { keygen } from './keygen.ts'
 import { alertsListen } from './listen.ts'
 import { logVerify } from './log.ts'
-import { json } from './output.ts'
 import { receiptCommands } from './receipts.ts'
 import { recompute } from './recompute.ts'
 import { reputationTry, rulesTry } from './rules.ts'
@@ -145,9 +145,9 @@ export const additions: { readonly [Id in RouteId]?: Additions<Id> } = {
   },
   getDeskFeed: { words: 'desk', columns: 'date views_24h slug title' },
   getIndex: { words: 'requests', columns: 'method access path summary' },
-  getOpenApi: { words: 'openapi', text: json },
+  getOpenApi: { words: 'openapi', text: prettySorted },
   getX402Discovery: { words: 'prices', columns: 'price_usdc method path covered_by' },
-  getX402Manifest: { words: 'catalogue', text: json },
+  getX402Manifest: { words: 'catalogue', text: prettySorted },
   getSnapshotManifest: { columns: 'path size changed_at' },
   getExport: { columns: 'path rows size sha256' },
 }

@@ -17,13 +17,10 @@ export const targetArguments: Arguments = {
 
 /** @throws UsageError unless the options name one target */
 export async function targetOf(session: Session, input: Input): Promise<DisputeTarget> {
-  const names = ['document', 'flag', 'receipt'].filter((name) => input.text(name) !== undefined)
-  const [path = '', flag, receipt] = [
-    input.text('document'),
-    input.text('flag'),
-    input.text('receipt'),
-  ]
-  if (names.length !== 1) throw new UsageError('give one of --document, --flag and --receipt')
+  const named = ['document', 'flag', 'receipt'].map(input.text)
+  const [path = '', flag, receipt] = named
+  if (named.filter((one) => one !== undefined).length !== 1)
+    throw new UsageError('give one of --document, --flag and --receipt')
   if (flag !== undefined) return { flag_id: flag }
   if (receipt !== undefined) return { receipt_id: receipt }
   if (!path.startsWith('/')) throw new UsageError('--document must be a path such as /api/v1/rails')

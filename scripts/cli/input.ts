@@ -33,3 +33,7 @@ export function parseOrUsageError<T>(schema: z.ZodType<T>, value: unknown, probl
   if (error === undefined) return data
   throw new UsageError(`${problem}${z.prettifyError(error)}`)
 }
+
+export function textsOf(values: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+}

@@ -1,5 +1,4 @@
 import type { PreparedRequest } from '../../src/client/prepare.ts'
-import { prettySorted } from '../../src/core/canonical-json.ts'
 import { allGood } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { figureNames } from '../../src/core/figures.ts'
@@ -84,10 +83,6 @@ export function table(columns: readonly string[], rows: readonly object[]): stri
       .join('  ')
       .trimEnd()
   return [columns, ...cells].map((row) => `${line(row)}\n`).join('')
-}
-
-export function json(value: unknown): string {
-  return prettySorted(value)
 }
 
 function cell(value: unknown, newline = ' '): string {

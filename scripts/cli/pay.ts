@@ -3,7 +3,7 @@ import { signEvmHash, signerOf } from '../../src/client/signers.ts'
 import { bytesToHex } from '../../src/core/hex.ts'
 import { parseUsdc } from '../../src/core/money.ts'
 import { transferDigest } from '../../src/payments/transfer.ts'
-import { UsageError } from './input.ts'
+import { UsageError, textsOf } from './input.ts'
 import type { Input } from './input.ts'
 import type { Session } from './session.ts'
 
@@ -26,22 +26,17 @@ export async function signPayment(
   }
   const key = session.walletKey()
   if (key?.kind !== 'evm') throw new UsageError('--pay needs the key of an EVM wallet (--key-file)')
-  const validBefore = Math.floor(session.clock.now() / 1000) + way.maxTimeoutSeconds
+  const validBefore = BigInt(Math.floor(session.clock.now() / 1000) + way.maxTimeoutSeconds)
   const fields = {
     from: (await signerOf(key)).wallet.toLowerCase(),
     to: way.payTo.toLowerCase(),
     value,
     validAfter: 0n,
-    validBefore: BigInt(validBefore),
+    validBefore,
     nonce: `0x${bytesToHex(session.random.bytes(NONCE_BYTES))}`,
   }
   const signature = await signEvmHash(key.privateKey, transferDigest(fields))
-  const authorization = {
-    ...fields,
-    value: String(value),
-    validAfter: '0',
-    validBefore: String(validBefore),
-  }
+  const authorization = textsOf(fields)
   const { scheme, network } = way
   const payment = { x402Version: 1, scheme, network, payload: { signature, authorization } }
   const text = Buffer.from(JSON.stringify(payment)).toString('base64')

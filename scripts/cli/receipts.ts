@@ -3,6 +3,7 @@ import { LedgerError, LedgerUnreachableError } from '../../src/client/errors.ts'
 import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
 import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
 import { receiptDetail } from '../../src/contract/schemas/receipt.ts'
+import { prettySorted } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { flag, operand, option } from './command.ts'
 import type { Arguments, Command } from './command.ts'
@@ -10,7 +11,7 @@ import { readJsonObject, writeNewFile } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { receiptInLog } from './log.ts'
-import { json, printChecks } from './output.ts'
+import { printChecks } from './output.ts'
 import { platformKeys } from './platforms.ts'
 import type { Session } from './session.ts'
 
@@ -66,7 +67,7 @@ export const receiptCommands: readonly Command[] = [
     run: async (session, input) => {
       const receipt = await createReceipt(session, input)
       saveReceipt(receipt, input)
-      session.print(receipt, json(receipt))
+      session.print(receipt, prettySorted(receipt))
     },
   },
   {
@@ -147,7 +148,7 @@ function requireText(input: Input, name: string): string {
 
 function saveReceipt(receipt: object, input: Input): void {
   const path = input.text('save')
-  if (path !== undefined) writeNewFile(path, json(receipt))
+  if (path !== undefined) writeNewFile(path, prettySorted(receipt))
 }
 
 /** The job exchange issues receipts for accepted jobs under this slug. */

@@ -3,11 +3,12 @@ import { createClient } from '../../src/client/client.ts'
 import { receiptKeyOf, signerOf } from '../../src/client/signers.ts'
 import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
+import { prettySorted } from '../../src/core/canonical-json.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { findKey } from './key-file.ts'
-import { curlCommand, describe, json, plain } from './output.ts'
+import { curlCommand, describe, plain } from './output.ts'
 
 export interface CliDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -27,7 +28,6 @@ const defaultService = 'agent-income-ledger'
 
 export function createSession(deps: CliDeps, input: Input) {
   const { environment, clock, random, write } = deps
-  const { fetch } = deps
   const baseUrl =
     input.text('ledger') ?? input.text('site') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
@@ -42,10 +42,9 @@ export function createSession(deps: CliDeps, input: Input) {
   }
   /** Prints `text`, or JSON with `--json`. */
   const print = (value: object, text?: string) =>
-    write(input.flag('json') ? json(value) : (text ?? describe(value)))
+    write(input.flag('json') ? prettySorted(value) : (text ?? describe(value)))
   return {
     ...deps,
-    fetch,
     ledger: baseUrl,
     reader,
     signer,

@@ -8,6 +8,7 @@ import { siteUrlOf } from '../../src/client/prepare.ts'
 import { fetchWholeReputation, verifyScore } from '../../src/client/verify-score.ts'
 import { pathOf } from '../../src/contract/routes.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
+import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
@@ -100,7 +101,7 @@ export const verifyCommands: readonly Command[] = [
       const answer =
         file === undefined
           ? await fetchWholeReputation(async (query) => session.reader().submit(await call(query)))
-          : readReputation(file)
+          : parseAnswer(file, reputation, readJsonObject(file), '/reputation/{wallet}')
       const checks = [...verifyScore(answer)]
       if (answer.wallet.toLowerCase() !== wallet.toLowerCase()) {
         checks.push(check('wallet', false, `the answer is for ${answer.wallet}`))
@@ -159,15 +160,15 @@ export const verifyCommands: readonly Command[] = [
 
 function readStatement(file: string) {
   const bytes = readBytes(file)
-  const parsed = incomeStatement.safeParse(strictJsonOrNull(bytes))
-  if (parsed.success) return { statement: parsed.data, sha256: sha256Hex(bytes) }
-  throw new UsageError(`${file} is not a response from GET /workers/{wallet}/statements/{month}`)
+  const json = strictJsonOrNull(bytes)
+  const path = '/workers/{wallet}/statements/{month}'
+  return { statement: parseAnswer(file, incomeStatement, json, path), sha256: sha256Hex(bytes) }
 }
 
-function readReputation(file: string) {
-  const parsed = reputation.safeParse(readJsonObject(file))
+function parseAnswer<T>(file: string, schema: z.ZodType<T>, json: JsonValue, path: string): T {
+  const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
-  throw new UsageError(`${file} is not a response from GET /reputation/{wallet}`)
+  throw new UsageError(`${file} is not a response from GET ${path}`)
 }
 
 const readerOf = (session: Session, input: Input) => ({

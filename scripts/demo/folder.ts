@@ -104,10 +104,9 @@ function writePacts(write: Write, variant: 'wrong' | 'correct'): void {
   }
 }
 
-/** Standard output is piped. */
 export function startService(settings: Readonly<Record<string, string>>): ChildProcess {
   return spawn(process.execPath, [join(packageRoot, 'dist/src/main.js')], {
     env: { ...process.env, ...settings },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'inherit', 'inherit'],
   })
 }

@@ -8,13 +8,13 @@ import { pipeline } from 'node:stream/promises'
 import { sql } from 'kysely'
 import { z } from 'zod'
 
+import { prettySorted } from '../../../src/core/canonical-json.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { migrations } from '../../../src/db/migrations.ts'
 import { syncFile } from '../../../src/files/durable.ts'
 import { fileExists, writeNewFile } from '../files.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
-import { json } from '../output.ts'
 import type { Session } from '../session.ts'
 import { rowCounts, withPlainFile } from './integrity.ts'
 import { logAct, requireFile, settingsOf, withDatabase } from './settings.ts'
@@ -55,7 +55,7 @@ export async function backUp(session: Session, input: Input): Promise<void> {
     await logAct(session, config, { command: 'backup', subject: file })
   })
   const manifest = await describe(session, file)
-  writeNewFile(manifestPath(file), json(manifest), 0o600)
+  writeNewFile(manifestPath(file), prettySorted(manifest), 0o600)
   await syncFile(dirname(file))
   const log = PUBLISH_URL === null ? join(PUBLIC_DIR, 'log') : 'log/ in the bucket'
   const keep_too = [join(DATA_DIR, 'keys'), join(DATA_DIR, 'secrets'), log]

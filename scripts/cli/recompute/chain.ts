@@ -1,6 +1,4 @@
 /** Compares published lines with the chain. */
-import { z } from 'zod'
-
 import { coinPrice } from '../../../builder/rails/chainlink.ts'
 import { isLatest, joined, rangeOf } from '../../../builder/rails/hours-of-lines.ts'
 import type { BlockRange } from '../../../builder/rails/hours-of-lines.ts'
@@ -14,7 +12,7 @@ import type { BlockInput, Bundle, PriceInput } from '../../../src/core/evidence.
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { UsageError } from '../input.ts'
 import type { Session } from '../session.ts'
-import { NotKept, publishedLines, readingsOf } from './evidence.ts'
+import { NotKept, keysIn, publishedLines, readingsOf } from './evidence.ts'
 import type { Bundles } from './evidence.ts'
 import { readLookUpsAgain } from './look-ups-again.ts'
 import { readAgain } from './read-again.ts'
@@ -22,7 +20,6 @@ import { programOf } from './report.ts'
 import type { Recomputation, Report } from './report.ts'
 
 const sampleSize = 8
-const texts = z.array(z.string())
 
 interface Reading {
   readonly input: BlockInput
@@ -79,7 +76,7 @@ async function compareReading(
   if (published === null) throw new NotKept('their lines are not published')
   const keys: string[] = []
   for (const list of [input.lists['memory'], ...reading.earlier.map((one) => one.remembered)])
-    keys.push(...texts.parse((await evidence.list(list)) ?? []))
+    keys.push(...keysIn(await evidence.list(list)))
   const found = await readAgain(recomputation, reader, input, keys)
   const isCounted = (line: string) => isLatest(line, later, input)
   const [lines, again] = [published.filter(isCounted), found.lines.filter(isCounted)]
@@ -88,7 +85,7 @@ async function compareReading(
   const { number, hash } = input.to
   // A lagging node, or blocks that were replaced later, may have led to other keys and hashes.
   if (!later.some(({ from, to }) => from <= number && to >= input.from.number)) {
-    const remembered = texts.parse((await evidence.value(input.remembered)) ?? [])
+    const remembered = keysIn(await evidence.value(input.remembered))
     report.compare(`keys of ${what}`, remembered.toSorted(), found.remembered.toSorted())
     await reader.blockTime(number)
     if (hash !== null)

@@ -28,6 +28,8 @@ export type PublishedPoll = z.infer<typeof railHistory>['polls'][number]
 export type Bundles = readonly [Bundle, ...Bundle[]]
 
 const keptLists = 16
+const texts = z.array(z.string())
+export const keysIn = (list: unknown): readonly string[] => texts.parse(list ?? [])
 
 /** The evidence does not contain what a check wants to read. */
 export class NotKept extends Error {
@@ -125,11 +127,10 @@ export async function publishedLines(
   evidence: EvidenceReader,
 ): Promise<readonly string[] | null> {
   const lines = rows === null ? null : await evidence.ifPublished(evidence.value(rows))
-  return lines === null ? null : z.array(z.string()).parse(lines)
+  return lines === null ? null : texts.parse(lines)
 }
 
 type LookedUp = Pick<PaymentFacts, 'lookedUp' | 'transfers' | 'wallets'>
-const texts = z.array(z.string())
 const readWallets = z.object({ into: texts, outOf: texts })
 
 export type LookUps = Awaited<ReturnType<typeof publishedLookUps>>

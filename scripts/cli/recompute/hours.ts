@@ -9,7 +9,7 @@ import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { Window } from '../../../builder/rails/window.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { digestOf } from '../../../src/core/evidence.ts'
-import { publishedLines, readingsOf } from './evidence.ts'
+import { keysIn, publishedLines, readingsOf } from './evidence.ts'
 import type { Bundles, EvidenceReader, PublishedReading } from './evidence.ts'
 import type { Recomputation, Report } from './report.ts'
 
@@ -93,8 +93,6 @@ async function compareLists(
   if (unknown !== undefined)
     report.check('list memory', false, `no reading remembered ${JSON.stringify(unknown)}`)
 }
-
-const keysIn = (list: unknown): readonly string[] => z.array(z.string()).parse(list ?? [])
 
 function linesWithin(
   { buckets, lastPayoutAtMs }: PublishedStream,
