@@ -11,92 +11,90 @@ const daySeconds = 86_400
 export const originPeakPerSecond =
   Math.max(...days.map(({ originRequests }) => originRequests)) / daySeconds
 
-export function readsTable(): HtmlAndMarkdown {
-  const { perMillionReads, perGb, perOriginGb } = examplePrices
-  return table(days, {
-    id: 'reads-a-day',
-    caption: `Expected for one day with ${edgeCache.points} points of presence. A shield is an additional cache between them and the origin. The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
-    sortable: false,
-    columns: [
-      column('Reads a day', ({ name }) => name),
-      figureColumn('Served at the edge', null, ({ hitShare }) => `${decimal(hitShare * 100)} %`),
-      figureColumn('To readers', 'GB', ({ edgeBytes }) => decimal(edgeBytes / bytesPerGb)),
-      figureColumn('To the origin', 'requests a second', ({ originRequests }) =>
-        decimal(originRequests / daySeconds),
-      ),
-      figureColumn('From the origin', 'GB', ({ originBytes }) => decimal(originBytes / bytesPerGb)),
-      figureColumn('Example', 'USD a day', ({ reads, edgeBytes, originBytes }) =>
-        decimal(
-          (reads / 1e6) * perMillionReads +
-            (edgeBytes * perGb + originBytes * perOriginGb) / bytesPerGb,
+const { perMillionReads, perGb, perOriginGb } = examplePrices
+const { cpuMicroseconds, diskBytes, perDay } = writes
+const bytesPerReceipt = rows
+  .filter(({ kept }) => kept === 'forever')
+  .reduce(
+    (sum, { sqliteBytes, rows }) => sum + (sqliteBytes * rows) / receipts.atScale,
+    writes.publishedBytes,
+  )
+
+export const costTables = {
+  'cost-reads': () =>
+    table(days, {
+      id: 'reads-a-day',
+      caption: `Expected for one day with ${edgeCache.points} points of presence. A shield is an additional cache between them and the origin. The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
+      sortable: false,
+      columns: [
+        column('Reads a day', ({ name }) => name),
+        figureColumn('Served at the edge', null, ({ hitShare }) => `${decimal(hitShare * 100)} %`),
+        figureColumn('To readers', 'GB', ({ edgeBytes }) => decimal(edgeBytes / bytesPerGb)),
+        figureColumn('To the origin', 'requests a second', ({ originRequests }) =>
+          decimal(originRequests / daySeconds),
         ),
-      ),
-    ],
-  })
-}
-
-export function documentsTable(): HtmlAndMarkdown {
-  return table(reads, {
-    id: 'kinds-of-reads',
-    caption: `Sizes were measured on ${measuredOn}. The share of reads is an assumption; max-age is the value served.`,
-    sortable: false,
-    columns: [
-      column('Kind', ({ name }) => name),
-      figureColumn('Share', null, ({ share }) => `${(share * 100).toFixed(0)} %`),
-      figureColumn('Documents', null, ({ documents }) => String(documents)),
-      figureColumn('Plain', 'bytes', ({ plainBytes }) => whole(plainBytes)),
-      figureColumn('As sent', 'bytes', ({ bodyBytes }) => whole(bodyBytes)),
-      figureColumn('max-age', 's', ({ maxAgeSeconds }) => String(maxAgeSeconds)),
-      figureColumn('Changes', 'a day', ({ changesPerDay }) => grouped(String(changesPerDay))),
-    ],
-  })
-}
-
-export function writesTable(): HtmlAndMarkdown {
-  const { cpuMicroseconds, diskBytes, perDay } = writes
-  const bytesPerReceipt = rows
-    .filter(({ kept }) => kept === 'forever')
-    .reduce(
-      (sum, { sqliteBytes, rows }) => sum + (sqliteBytes * rows) / receipts.atScale,
-      writes.publishedBytes,
-    )
-  return table(perDay, {
-    id: 'writes-a-day',
-    caption: `Signed receipts, measured on ${measuredOn} with SQLite: each took ${whole(cpuMicroseconds)} microseconds of a core, on a machine with other work, and ${whole(bytesPerReceipt)} bytes of disk.`,
-    sortable: false,
-    columns: [
-      figureColumn('Receipts a day', null, whole),
-      figureColumn('Per second', null, (receipts) => decimal(receipts / daySeconds)),
-      figureColumn('Share of one core', null, (receipts) => {
-        return `${decimal((receipts / daySeconds) * cpuMicroseconds * 1e-4)} %`
-      }),
-      figureColumn('Disk', 'GB a day', (receipts) => {
-        return ((receipts * bytesPerReceipt) / bytesPerGb).toFixed(3)
-      }),
-      figureColumn(`${whole(diskBytes / bytesPerGb)} GB last`, 'days', (receipts) =>
-        whole(diskBytes / bytesPerReceipt / receipts),
-      ),
-    ],
-  })
-}
-
-export function storageTable(): HtmlAndMarkdown {
-  return table(rows, {
-    id: 'bytes-of-rows',
-    caption: `Bytes of a row with its index entries, measured on 2026-11-23 on ${whole(receipts.measured)} receipts that the service accepted (log: invented receipts), and rows of ${whole(receipts.atScale)} receipts and of a day with 1,000 writes a second.`,
-    sortable: false,
-    columns: [
-      column('Row', ({ name }) => name),
-      column('Kept', ({ kept }) => kept),
-      figureColumn('SQLite', 'bytes', ({ sqliteBytes }) => whole(sqliteBytes)),
-      figureColumn('PostgreSQL', 'bytes', ({ postgresBytes }) => whole(postgresBytes)),
-      figureColumn('Rows', null, ({ rows }) => whole(rows)),
-      figureColumn('PostgreSQL', 'GB', ({ rows, postgresBytes }) =>
-        decimal((rows * postgresBytes) / bytesPerGb),
-      ),
-    ],
-  })
-}
+        figureColumn('From the origin', 'GB', ({ originBytes }) =>
+          decimal(originBytes / bytesPerGb),
+        ),
+        figureColumn('Example', 'USD a day', ({ reads, edgeBytes, originBytes }) =>
+          decimal(
+            (reads / 1e6) * perMillionReads +
+              (edgeBytes * perGb + originBytes * perOriginGb) / bytesPerGb,
+          ),
+        ),
+      ],
+    }),
+  'cost-documents': () =>
+    table(reads, {
+      id: 'kinds-of-reads',
+      caption: `Sizes were measured on ${measuredOn}. The share of reads is an assumption; max-age is the value served.`,
+      sortable: false,
+      columns: [
+        column('Kind', ({ name }) => name),
+        figureColumn('Share', null, ({ share }) => `${(share * 100).toFixed(0)} %`),
+        figureColumn('Documents', null, ({ documents }) => String(documents)),
+        figureColumn('Plain', 'bytes', ({ plainBytes }) => whole(plainBytes)),
+        figureColumn('As sent', 'bytes', ({ bodyBytes }) => whole(bodyBytes)),
+        figureColumn('max-age', 's', ({ maxAgeSeconds }) => String(maxAgeSeconds)),
+        figureColumn('Changes', 'a day', ({ changesPerDay }) => grouped(String(changesPerDay))),
+      ],
+    }),
+  'cost-storage': () =>
+    table(rows, {
+      id: 'bytes-of-rows',
+      caption: `Bytes of a row with its index entries, measured on 2026-11-23 on ${whole(receipts.measured)} receipts that the service accepted (log: invented receipts), and rows of ${whole(receipts.atScale)} receipts and of a day with 1,000 writes a second.`,
+      sortable: false,
+      columns: [
+        column('Row', ({ name }) => name),
+        column('Kept', ({ kept }) => kept),
+        figureColumn('SQLite', 'bytes', ({ sqliteBytes }) => whole(sqliteBytes)),
+        figureColumn('PostgreSQL', 'bytes', ({ postgresBytes }) => whole(postgresBytes)),
+        figureColumn('Rows', null, ({ rows }) => whole(rows)),
+        figureColumn('PostgreSQL', 'GB', ({ rows, postgresBytes }) =>
+          decimal((rows * postgresBytes) / bytesPerGb),
+        ),
+      ],
+    }),
+  'cost-writes': () =>
+    table(perDay, {
+      id: 'writes-a-day',
+      caption: `Signed receipts, measured on ${measuredOn} with SQLite: each took ${whole(cpuMicroseconds)} microseconds of a core, on a machine with other work, and ${whole(bytesPerReceipt)} bytes of disk.`,
+      sortable: false,
+      columns: [
+        figureColumn('Receipts a day', null, whole),
+        figureColumn('Per second', null, (receipts) => decimal(receipts / daySeconds)),
+        figureColumn('Share of one core', null, (receipts) => {
+          return `${decimal((receipts / daySeconds) * cpuMicroseconds * 1e-4)} %`
+        }),
+        figureColumn('Disk', 'GB a day', (receipts) => {
+          return ((receipts * bytesPerReceipt) / bytesPerGb).toFixed(3)
+        }),
+        figureColumn(`${whole(diskBytes / bytesPerGb)} GB last`, 'days', (receipts) =>
+          whole(diskBytes / bytesPerReceipt / receipts),
+        ),
+      ],
+    }),
+} satisfies Record<string, () => HtmlAndMarkdown>
 
 function decimal(value: number): string {
   return grouped(value.toFixed(2))

@@ -34,7 +34,7 @@ import {
   table,
 } from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
-import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
+import { costTables } from './cost.ts'
 import { designParts } from './design.ts'
 import { logForm, logKinds, logPicture } from './log.ts'
 import { modelSections } from './models.ts'
@@ -48,55 +48,127 @@ export type BlockWorld = Pick<World, 'exported' | 'signingKeys' | 'site' | 'tier
 export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndMarkdown>> = {
   endpoints: endpointIndex,
   models: modelSections,
-  'signed-endpoints': signedEndpoints,
-  'signing-keys': signingKeyList,
-  'receipt-chains': chainTable,
-  'evidence-weights': evidenceTable,
+  'signed-endpoints': () =>
+    list(
+      routes
+        .filter(
+          ({ access, description }: Route) => access === 'signed' || /-v\d:\{/.test(description),
+        )
+        .map(
+          (route) =>
+            inline`${referenceLink(route, code(`${route.method} ${route.path}`))}: ${textWithCode(route.description)}`,
+        ),
+    ),
+  'signing-keys': ({ signingKeys }) =>
+    facts(
+      signingKeys.keys.map(({ kid, status, created_at: since, public_key: key }) => [
+        kid,
+        inline`${status}, since ${since.slice(0, 10)}, ${code(key)}`,
+      ]),
+    ),
+  'receipt-chains': () =>
+    table(receiptChains, {
+      id: 'tokens',
+      caption:
+        'A chain is checked only if the operator has configured an RPC node for it. Receipts on other chains remain pending.',
+      columns: [
+        column('Chain', (name) => name),
+        figureColumn('Chain id', null, (name) => String(chains[name].chainId)),
+        column('USDC', (name) => code(chains[name].usdc.address)),
+      ],
+    }),
+  'evidence-weights': () =>
+    table(evidence, {
+      id: 'evidence',
+      caption: 'Weight by type of payment evidence.',
+      sortable: false,
+      columns: [
+        column('Evidence', ([kind]) => code(kind)),
+        figureColumn('Weight', null, ([kind]) => (evidenceTenths[kind] / 10).toFixed(1)),
+        column('When', ([, when]) => when, { kind: 'wide' }),
+      ],
+    }),
   'payment-terms': paymentTerms,
   'sold-reads': soldTable,
-  'error-codes': errorTable,
-  'rate-limits': rateLimitTable,
-  'request-costs': costTable,
-  'write-quotas': writeQuotaTable,
+  'error-codes': () =>
+    table(entriesOf(errorCodes), {
+      id: 'error-codes',
+      caption: 'By status.',
+      rowId: ([name]) => name,
+      columns: [
+        column('Code', ([name]) => link(`#${name}`, code(name))),
+        figureColumn('Status', null, ([, { status }]) => String(status)),
+        fixedColumn('When', ([, { message }]) => message, 'wide'),
+        fixedColumn('What to do', ([, { remedy }]) => remedy, 'wide'),
+      ],
+    }),
+  'rate-limits': () =>
+    table(Object.values<LimitPolicy>(limitPolicies), {
+      id: 'limits',
+      caption: 'Requests under /api/v1. Pages, feeds and their assets are not counted.',
+      sortable: false,
+      columns: [
+        column('Subject', ({ per }) => per),
+        column('Limit', ({ quota, what, burst }) => {
+          const window = burst === null ? 'a day (UTC)' : 'a minute'
+          return `${grouped(String(quota))} ${what} ${window}`
+        }),
+        column('Burst', ({ burst }) => (burst === null ? '—' : grouped(String(burst)))),
+      ],
+    }),
+  'request-costs': () =>
+    table(costs, {
+      id: 'costs',
+      caption: 'Cost units that each request costs its network.',
+      sortable: false,
+      columns: [column('Request', ([what]) => what), column('Cost units', ([, units]) => units)],
+    }),
+  'write-quotas': () =>
+    table(quotas, {
+      id: 'bounds',
+      caption: 'How much one caller may write to the ledger.',
+      sortable: false,
+      columns: [
+        column('Subject', ([subject]) => subject),
+        column('What', ([, what]) => what),
+        column('At most', ([, , most]) => most),
+      ],
+    }),
   'mcp-tools': () => toolTable('tools', mcpToolFacts()),
   'mcp-prompts': () => toolTable('prompts', entriesOf(mcpPrompts)),
-  'cost-reads': readsTable,
-  'cost-documents': documentsTable,
-  'cost-writes': writesTable,
-  'cost-storage': storageTable,
   performance: performanceTables,
   'performance-costs': performanceCosts,
-  'status-rules': statusRuleTable,
-  'rule-thresholds': thresholdTable,
+  'status-rules': () =>
+    table([...statusRules, lastRule], {
+      id: 'status-rules',
+      caption: `Status rules, version ${statusRulesVersion}, in order: the first that applies decides.`,
+      sortable: false,
+      columns: [
+        column('Status', ({ status }) => status),
+        column('When', ({ text }) => text, { kind: 'wide' }),
+        column('Name in `status_reasons`', ({ id }) => code(id)),
+        column('If the figure is unknown', ({ ifUnknown }) => ifUnknown, { kind: 'wide' }),
+      ],
+    }),
+  'rule-thresholds': () =>
+    table(entriesOf(ruleThresholds), {
+      id: 'rule-thresholds',
+      caption: 'Thresholds.',
+      sortable: false,
+      columns: [
+        column('Name', ([name]) => code(name)),
+        figureColumn('Value', null, ([, [value]]) => String(value)),
+        column('Meaning', ([, [, text]]) => text, { kind: 'wide' }),
+      ],
+    }),
   'flag-kinds': () => facts(flagTexts),
   downloads: downloadTable,
   'verify-log': logForm,
   'log-picture': logPicture,
   'log-kinds': logKinds,
   try: tryForm,
+  ...costTables,
   ...designParts,
-}
-
-function signedEndpoints(): HtmlAndMarkdown {
-  return list(
-    routes
-      .filter(
-        ({ access, description }: Route) => access === 'signed' || /-v\d:\{/.test(description),
-      )
-      .map(
-        (route) =>
-          inline`${referenceLink(route, code(`${route.method} ${route.path}`))}: ${textWithCode(route.description)}`,
-      ),
-  )
-}
-
-function signingKeyList({ signingKeys }: Pick<World, 'signingKeys'>): HtmlAndMarkdown {
-  return facts(
-    signingKeys.keys.map(({ kid, status, created_at: since, public_key: key }) => [
-      kid,
-      inline`${status}, since ${since.slice(0, 10)}, ${code(key)}`,
-    ]),
-  )
 }
 
 function downloadTable({ exported }: Pick<World, 'exported'>): HtmlAndMarkdown {
@@ -113,95 +185,12 @@ function downloadTable({ exported }: Pick<World, 'exported'>): HtmlAndMarkdown {
   })
 }
 
-function chainTable(): HtmlAndMarkdown {
-  return table(receiptChains, {
-    id: 'tokens',
-    caption:
-      'A chain is checked only if the operator has configured an RPC node for it. Receipts on other chains remain pending.',
-    columns: [
-      column('Chain', (name) => name),
-      figureColumn('Chain id', null, (name) => String(chains[name].chainId)),
-      column('USDC', (name) => code(chains[name].usdc.address)),
-    ],
-  })
-}
-
 const evidence = [
   ['onchain', 'The payment was found on-chain.'],
   ['platform', 'The receipt was issued by a platform that the ledger lists.'],
   ['exchange', 'The job exchange issued the receipt for accepted work, not for a payment.'],
   ['signed', 'The receipt was signed only by the worker.'],
 ] as const satisfies readonly (readonly [keyof typeof evidenceTenths, string])[]
-
-function evidenceTable(): HtmlAndMarkdown {
-  return table(evidence, {
-    id: 'evidence',
-    caption: 'Weight by type of payment evidence.',
-    sortable: false,
-    columns: [
-      column('Evidence', ([kind]) => code(kind)),
-      figureColumn('Weight', null, ([kind]) => (evidenceTenths[kind] / 10).toFixed(1)),
-      column('When', ([, when]) => when, { kind: 'wide' }),
-    ],
-  })
-}
-
-function statusRuleTable(): HtmlAndMarkdown {
-  return table([...statusRules, lastRule], {
-    id: 'status-rules',
-    caption: `Status rules, version ${statusRulesVersion}, in order: the first that applies decides.`,
-    sortable: false,
-    columns: [
-      column('Status', ({ status }) => status),
-      column('When', ({ text }) => text, { kind: 'wide' }),
-      column('Name in `status_reasons`', ({ id }) => code(id)),
-      column('If the figure is unknown', ({ ifUnknown }) => ifUnknown, { kind: 'wide' }),
-    ],
-  })
-}
-
-function thresholdTable(): HtmlAndMarkdown {
-  return table(entriesOf(ruleThresholds), {
-    id: 'rule-thresholds',
-    caption: 'Thresholds.',
-    sortable: false,
-    columns: [
-      column('Name', ([name]) => code(name)),
-      figureColumn('Value', null, ([, [value]]) => String(value)),
-      column('Meaning', ([, [, text]]) => text, { kind: 'wide' }),
-    ],
-  })
-}
-
-function errorTable(): HtmlAndMarkdown {
-  return table(entriesOf(errorCodes), {
-    id: 'error-codes',
-    caption: 'By status.',
-    rowId: ([name]) => name,
-    columns: [
-      column('Code', ([name]) => link(`#${name}`, code(name))),
-      figureColumn('Status', null, ([, { status }]) => String(status)),
-      fixedColumn('When', ([, { message }]) => message, 'wide'),
-      fixedColumn('What to do', ([, { remedy }]) => remedy, 'wide'),
-    ],
-  })
-}
-
-function rateLimitTable(): HtmlAndMarkdown {
-  return table(Object.values<LimitPolicy>(limitPolicies), {
-    id: 'limits',
-    caption: 'Requests under /api/v1. Pages, feeds and their assets are not counted.',
-    sortable: false,
-    columns: [
-      column('Subject', ({ per }) => per),
-      column('Limit', ({ quota, what, burst }) => {
-        const window = burst === null ? 'a day (UTC)' : 'a minute'
-        return `${grouped(String(quota))} ${what} ${window}`
-      }),
-      column('Burst', ({ burst }) => (burst === null ? '—' : grouped(String(burst)))),
-    ],
-  })
-}
 
 const costs: readonly (readonly [what: string, units: number])[] = [
   ['a published document', requestCosts.memory],
@@ -213,15 +202,6 @@ const costs: readonly (readonly [what: string, units: number])[] = [
     requestCosts.outbound,
   ],
 ]
-
-function costTable(): HtmlAndMarkdown {
-  return table(costs, {
-    id: 'costs',
-    caption: 'Cost units that each request costs its network.',
-    sortable: false,
-    columns: [column('Request', ([what]) => what), column('Cost units', ([, units]) => units)],
-  })
-}
 
 type Quota = readonly [subject: string, what: string, most: number]
 
@@ -238,19 +218,6 @@ const quotas: readonly Quota[] = [
   ['IPv6 /48', 'e-mails with a code in an hour', emailQuotas.fromRange],
   ['all callers', 'e-mails with a code in an hour', emailQuotas.all],
 ]
-
-function writeQuotaTable(): HtmlAndMarkdown {
-  return table(quotas, {
-    id: 'bounds',
-    caption: 'How much one caller may write to the ledger.',
-    sortable: false,
-    columns: [
-      column('Subject', ([subject]) => subject),
-      column('What', ([, what]) => what),
-      column('At most', ([, , most]) => most),
-    ],
-  })
-}
 
 function toolTable(
   id: string,

@@ -2,12 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import costs from '../../../builder/site/docs/cost.json' with { type: 'json' }
-import {
-  documentsTable,
-  readsTable,
-  storageTable,
-  writesTable,
-} from '../../../builder/site/docs/cost.ts'
+import { costTables } from '../../../builder/site/docs/cost.ts'
 import {
   costOfCpu,
   suiteRun,
@@ -120,7 +115,12 @@ describe('the cost tables', () => {
   })
 
   test('the cost tables have a number in every cell', () => {
-    const tables = [readsTable(), documentsTable(), writesTable(), storageTable()]
+    const tables = [
+      costTables['cost-reads'](),
+      costTables['cost-documents'](),
+      costTables['cost-writes'](),
+      costTables['cost-storage'](),
+    ]
     const text = tables.map(({ md }) => md).join('\n')
     expect(text).toContain('1,000,000,000, with a shield')
     expect(text).toContain('86,400,000 | 1,000.00')
