@@ -14,7 +14,7 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
   return {
     path: '/jobs',
     title: 'Job exchange',
-    description: `${counted(open, 'open job')} of ${total}. Partners post jobs, bid on them and deliver a signed hash of the work.`,
+    description: 'Partners post jobs, bid on them and deliver a signed hash of the work.',
     nav: '/jobs',
     json: ['/api/v1/jobs'],
     feeds: [atomFeed('/feeds/jobs.atom', 'Jobs')],

@@ -17,7 +17,8 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
   return {
     path: '/leaderboard',
     title: 'Leaderboard by verified reputation',
-    description: `${counted(leaderboard.length, 'wallet')} ranked by verified receipts. The formula is public and anyone can recompute a score.`,
+    description:
+      'Wallets ranked by verified receipts. The formula is public and anyone can recompute a score.',
     nav: '/leaderboard',
     json: ['/api/v1/leaderboard'],
     body: [
@@ -58,7 +59,7 @@ export const workersPage = pageSource(['community'], ({ community }) => {
   return {
     path: '/workers',
     title: 'Workers',
-    description: `${counted(workersTotal, 'registered worker')}, each with a wallet and skills.`,
+    description: 'Registered workers, each with a wallet and skills.',
     nav: '/workers',
     json: ['/api/v1/workers'],
     body: [

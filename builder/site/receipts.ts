@@ -19,7 +19,8 @@ export const receiptsPage = pageSource(['community', 'rails'], ({ community, rai
   return {
     path: '/receipts',
     title: 'Receipts',
-    description: `${counted(receiptsTotal, 'receipt')} for payments on rails; ${receiptsVerified} of them proven on chain or attested by a platform.`,
+    description:
+      'Signed receipts for payments on rails, proven on chain, attested by a platform or only claimed.',
     nav: '/receipts',
     json: ['/api/v1/receipts'],
     feeds: [atomFeed('/feeds/receipts.atom', 'Receipts')],
