@@ -202,13 +202,17 @@ function manifestOf(
 }
 
 /** Kept for an entry, which is in every manifest until its document changes. */
-const entryText = memoizeEach<ManifestEntry, string>(canonicalize)
+const entryBytes = memoizeEach((entry: ManifestEntry) => Buffer.from(canonicalize(entry)))
 
 /** Canonical JSON. */
-export function manifestText({ documents, ...others }: Manifest): string {
-  const empty = canonicalize({ ...others, documents: [] })
+export function manifestBytes({ documents, ...others }: Manifest): Buffer {
   // No string contains this text, since JSON escapes its quotes.
-  return empty.replace('"documents":[]', () => `"documents":[${documents.map(entryText).join()}]`)
+  const [start = '', end = ''] = canonicalize({ ...others, documents: [] }).split(
+    /(?<="documents":\[)/,
+  )
+  const comma = Buffer.from(',')
+  const entries = documents.flatMap((entry) => [comma, entryBytes(entry)]).slice(1)
+  return Buffer.concat([Buffer.from(start), ...entries, Buffer.from(end)])
 }
 
 function sameEntries(left: readonly ManifestEntry[], right: readonly ManifestEntry[]): boolean {
@@ -216,7 +220,7 @@ function sameEntries(left: readonly ManifestEntry[], right: readonly ManifestEnt
     left.length === right.length &&
     left.every((entry, index) => {
       const other = right[index]
-      return entry === other || (other !== undefined && entryText(entry) === entryText(other))
+      return entry === other || (other !== undefined && entryBytes(entry).equals(entryBytes(other)))
     })
   )
 }

@@ -23,7 +23,7 @@ import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
 import { describeSet, readPastSet } from './past-set.ts'
 import type { PastMemory, ReadSet } from './past-set.ts'
-import { draftPlan, manifestText } from './plan.ts'
+import { draftPlan, manifestBytes } from './plan.ts'
 import type { RenderCache } from './plan.ts'
 import type { Put, SetStore } from './store/store.ts'
 
@@ -181,7 +181,7 @@ async function writeManifest(
   { store, facts, hasFacts, signer, nowMs }: PublishOptions & { readonly hasFacts: boolean },
 ): Promise<Omit<Publication, 'hasPointer'> & Pick<ReadSet, 'bytes' | 'signature'>> {
   const { version } = manifest
-  const bytes = Buffer.from(manifestText(manifest), 'utf8')
+  const bytes = manifestBytes(manifest)
   const manifestSha256 = sha256Hex(bytes)
   const location = `g/${store.fence}-${version}-${manifestSha256.slice(0, 12)}`
   const signed = Buffer.from(signer.sign(bytes)).toString('base64')
