@@ -6,7 +6,7 @@ import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { NewReceipt } from '../../src/db/receipts/receipts.ts'
-import { insertRecord } from '../../src/db/records.ts'
+import { insertRecord, updateRecord } from '../../src/db/records.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { onPostgres } from '../support/new-database.ts'
@@ -82,6 +82,27 @@ test('totals that grow from build to build do not count receipts that were undon
     expect(await totals()).toEqual({ receiptsTotal: accepted, receiptsVerified: accepted })
   }
   if (onPostgres) expect(memory.receipts?.newestSeq).toBeGreaterThan(3)
+})
+
+test('totals that grow from build to build follow receipts whose transaction is checked', async () => {
+  const memory: CommunityMemory = { receipts: null }
+  const hash = (last: string) => `0x${last.padStart(64, '0')}`
+  const waiting = { chain: 'base', verification: 'pending', onchain: 'pending' } as const
+  await accept(receipt('claimed', 'alice', { kind: 'signed', verification: 'unverified' }))
+  await accept(receipt('first', 'alice', { kind: 'signed', txHash: hash('1'), ...waiting }))
+  const second = receipt('second', 'alice', { kind: 'signed', txHash: hash('2'), ...waiting })
+  for (const [verification, onchain, verified] of [
+    ['pending', 'pending', 0],
+    ['verified', 'verified', 1],
+    ['rejected', 'failed', 0],
+  ] as const) {
+    const changed = { verification, onchain }
+    await database.write((tx) => updateRecord(tx, 'receipts', { txHash: hash('1') }, changed))
+    if (verification === 'verified') await accept(second)
+    const grown = await gatherCommunity(database, { siteUrl, nowMs: startMs }, memory)
+    expect(grown.receiptsVerified).toBe(verified)
+    expect(grown).toEqual(await gather())
+  }
 })
 
 test('the leaderboard names claimed and registered workers and omits workers without receipts', async () => {

@@ -135,23 +135,36 @@ function filtered(db: Db, filter: ReceiptFilter = {}) {
 export interface ReceiptTotals {
   readonly total: number
   readonly verified: number
+  /** Those that are verified or have a transaction. */
+  readonly provable: number
   readonly newestSeq: number
 }
 
-/** Updates earlier totals, reading only new and unverified receipts; receipts are never removed. */
+const noReceipts: ReceiptTotals = { total: 0, verified: 0, provable: 0, newestSeq: 0 }
+
+/**
+ * Updates earlier totals, reading only new receipts and those with a transaction that are not verified: others keep their
+ * verification, and no receipt is removed.
+ */
 export async function receiptTotals(db: Db, before: ReceiptTotals | null): Promise<ReceiptTotals> {
-  const countedSeq = before?.newestSeq ?? 0
-  // One statement reads one snapshot. The two ranges let SQLite use the indexes.
-  const { rows } = await sql<{ added: number; newest: number; others: number }>`
+  const counted = before ?? noReceipts
+  // One statement reads one snapshot.
+  const { rows } = await sql<Record<'added' | 'more' | 'newest' | 'unproven', number>>`
     select
-      (select count(*) from receipts where seq > ${countedSeq}) as added,
-      (select coalesce(max(seq), 0) from receipts) as newest,
-      (select count(*) from receipts where verification < 'verified') +
-      (select count(*) from receipts where verification > 'verified') as others
+      count(*) as added,
+      count(*) filter (where onchain <> 'none' or verification = 'verified') as more,
+      coalesce(max(seq), ${counted.newestSeq}) as newest,
+      (select count(*) from receipts where onchain <> 'none' and verification <> 'verified') as unproven
+    from receipts where seq > ${counted.newestSeq}
   `.execute(db)
-  const { added = 0, newest = 0, others = 0 } = rows[0] ?? {}
-  const total = (before?.total ?? 0) + added
-  return { total, verified: total - others, newestSeq: newest }
+  const { added = 0, more = 0, newest = 0, unproven = 0 } = rows[0] ?? {}
+  const provable = counted.provable + more
+  return {
+    total: counted.total + added,
+    verified: provable - unproven,
+    provable,
+    newestSeq: newest,
+  }
 }
 
 const contentOf = (json: string) => receiptDetail.shape.content.parse(JSON.parse(json))

@@ -59,6 +59,7 @@ export const receiptTables = {
       receipts_checked: '(onchain_checked_at) where onchain_checked_at is not null',
       receipts_to_check: "(chain, seq) where onchain = 'pending'",
       receipts_by_tx: '(chain, tx_hash, seq) where tx_hash is not null',
+      receipts_unproven: "(seq) where onchain <> 'none' and verification <> 'verified'",
       receipts_unverified_by_worker:
         "(to_wallet, accepted_at) where kind <> 'platform' and verification <> 'verified'",
     },
