@@ -160,7 +160,7 @@ export function createFrontDoor(
     if (failure !== null) return refuse(req, res, failure, found)
     const methods = methodsOf(match, document)
     const allow = (methods ?? documentMethods).join(', ')
-    if (!METHODS.has(method) || (methods !== null && !methods.includes(method))) {
+    if (!METHODS.includes(method) || (methods !== null && !methods.includes(method))) {
       const refusal = { code: 'method_not_allowed', headers: { Allow: allow } } as const
       return refuse(req, res, refusal, found)
     }

@@ -2,14 +2,7 @@
 import type { Failure } from '../contract/errors.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
-export const METHODS: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-])
+export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** Checked here, since Node's own limit silently drops further headers, such as a second Host. */

@@ -1,4 +1,5 @@
 import { markdownPath } from '../pages/page.ts'
+import { METHODS } from './gate.ts'
 
 /** Response headers that scripts on other sites may read (Fetch standard, CORS). */
 const exposed = [
@@ -69,7 +70,7 @@ export function seeMarkdown(path: string): Record<string, string> {
 
 export const preflightHeaders = {
   ...corsHeaders,
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
+  'Access-Control-Allow-Methods': METHODS.join(', '),
   'Access-Control-Allow-Headers': [
     'Authorization',
     'Content-Type',

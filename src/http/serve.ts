@@ -9,6 +9,7 @@ import type { Clock } from '../core/deps.ts'
 import { limitConnections } from './connections.ts'
 import type { ConnectionOwners } from './connections.ts'
 import type { ErrorAnswer } from './errors.ts'
+import { METHODS } from './gate.ts'
 
 /** Shorter than Node's 60 s and 300 s, against slow clients that hold all connections open. */
 const HEADERS_TIMEOUT_MS = 5000
@@ -94,7 +95,7 @@ export async function listen(
 
 const foreignMethod: Failure = {
   code: 'method_not_allowed',
-  headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
+  headers: { Allow: METHODS.join(', ') },
 }
 
 const parseFailures: Readonly<Record<string, Failure>> = {

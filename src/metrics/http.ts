@@ -34,7 +34,7 @@ export function createHttpObserver({ meter, clock }: Deps) {
   return {
     answered: ({ method, route, status, startedMs }: RequestLine) => {
       const { countOf, seconds } = cellsOf(route)
-      const known = METHODS.has(method) ? method : 'other'
+      const known = METHODS.includes(method) ? method : 'other'
       countOf(`${known} ${Math.floor(status / 100)}xx`).value += 1
       observe(seconds, (clock.monotonic() - startedMs) / 1000)
       if (status === 402) offered.value += 1
