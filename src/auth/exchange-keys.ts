@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import type { JobIssuer } from '../contract/schemas/job.ts'
+import { toBase64 } from '../core/base64.ts'
 import type { Random } from '../core/deps.ts'
 import { jobExchange } from '../core/job.ts'
 import { strictJsonOrNull } from '../core/strict-json.ts'
@@ -10,7 +11,7 @@ import { isoTime } from '../core/time.ts'
 import { UnusableFileError, readIfExists, replaceFile } from '../files/durable.ts'
 import { loadKeyFile } from './key-file.ts'
 import type { KeyMaker } from './key-file.ts'
-import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
+import { signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
 const jobExchangeKeyFile = 'job-exchange.pem'
@@ -38,7 +39,7 @@ export interface ExchangeKeys {
 export async function loadExchangeKeys(dir: string, random: KeyMaker): Promise<ExchangeKeys> {
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
-  const current = publicKeyToBase64(active.publicKey)
+  const current = toBase64(active.publicKey)
   // An interrupted rotation has listed the active key as retired.
   return { active, retired: retired.filter(({ public_key }) => public_key !== current) }
 }
@@ -49,7 +50,7 @@ export async function rotateExchangeKey(
   { random, nowMs }: { readonly random: Pick<Random, 'bytes'>; readonly nowMs: number },
 ): Promise<ExchangeKeys> {
   const { active, retired } = await loadExchangeKeys(dir, null)
-  const old = { public_key: publicKeyToBase64(active.publicKey), retired_at: isoTime(nowMs) }
+  const old = { public_key: toBase64(active.publicKey), retired_at: isoTime(nowMs) }
   const listed = { retired: [old, ...retired] }
   await replaceFile(join(dir, retiredFile), `${JSON.stringify(listed, null, 2)}\n`, OWNER_ONLY)
   const next = signingKeyFromSeed(random.bytes(32))
@@ -60,7 +61,7 @@ export async function rotateExchangeKey(
 export function issuerOf({ active, retired }: ExchangeKeys): JobIssuer {
   return {
     ...jobExchange,
-    public_key: publicKeyToBase64(active.publicKey),
+    public_key: toBase64(active.publicKey),
     ...(retired.length === 0 ? {} : { retired: retired.map((key) => ({ ...key })) }),
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import type { SigningKeys } from '../contract/schemas/service.ts'
+import { toBase64 } from '../core/base64.ts'
 import { kidSchema, timeSchema } from '../core/documents.ts'
 import { isoTime } from '../core/time.ts'
 import { UnusableFileError, readIfExists, refuseLoose } from '../files/durable.ts'
@@ -11,7 +12,6 @@ import { isSignedBy } from './crypto.ts'
 import { createSecretFile, missingKeyError } from './key-file.ts'
 import {
   kidOf,
-  publicKeyToBase64,
   signBytes,
   signingKeyFromPem,
   signingKeyFromSeed,
@@ -73,7 +73,7 @@ export async function readKeys(dir: string): Promise<Keys> {
 /** `before` is the key that the new one replaces; it signs the new one. */
 export function newKey(nowMs: number, before?: KeyFile['active']): KeyFile['active'] {
   const key = signingKeyFromSeed(randomBytes(32))
-  const public_key = publicKeyToBase64(key.publicKey)
+  const public_key = toBase64(key.publicKey)
   const signed = before && {
     signed_by: before.kid,
     signature: Buffer.from(
@@ -110,7 +110,7 @@ function assertFits({ active, retired }: KeyFile): void {
     }
   }
   const derived = signingKeyFromPem(active.private_key_pem).publicKey
-  if (publicKeyToBase64(derived) !== active.public_key) {
+  if (toBase64(derived) !== active.public_key) {
     throw new MisfitError(`the private part of ${active.kid} belongs to another key`)
   }
 }

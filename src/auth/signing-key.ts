@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-import { fromBase64, toBase64 } from '../core/base64.ts'
+import { fromBase64 } from '../core/base64.ts'
 import { isUsablePoint } from '../core/ed25519-points.ts'
 import {
   privateKeyFromPem,
@@ -53,10 +53,6 @@ export function successorText(publicKey: string): string {
 
 export function kidOf(publicKey: Uint8Array): string {
   return sha256Hex(publicKey).slice(0, 16)
-}
-
-export function publicKeyToBase64(publicKey: Uint8Array): string {
-  return toBase64(publicKey)
 }
 
 /** @throws SigningKeyError for another form or length, and for points of small order */

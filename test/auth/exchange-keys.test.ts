@@ -9,7 +9,7 @@ import {
   loadExchangeKeys,
   rotateExchangeKey,
 } from '../../src/auth/exchange-keys.ts'
-import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
+import { toBase64 } from '../../src/core/base64.ts'
 import { tempFolder } from '../db/temp-database.ts'
 
 const random = { bytes: (length: number) => randomBytes(length) }
@@ -39,7 +39,7 @@ test('a key rotation lists the public part of the old key as retired, newest fir
 test('an interrupted key rotation lists no active key as retired', async () => {
   const { active } = await loadExchangeKeys(dir, random)
   const retired = [
-    { public_key: publicKeyToBase64(active.publicKey), retired_at: '2026-11-21T00:00:00.000Z' },
+    { public_key: toBase64(active.publicKey), retired_at: '2026-11-21T00:00:00.000Z' },
   ]
   await writeFile(exchangeKeyPaths(dir)[1] ?? '', JSON.stringify({ retired }), { mode: 0o600 })
   expect(issuerOf(await loadExchangeKeys(dir, random)).retired).toBeUndefined()

@@ -4,12 +4,7 @@ import { text } from 'node:stream/consumers'
 
 import { describe, expect, test } from 'vitest'
 
-import {
-  publicKeyToBase64,
-  signBytes,
-  signingKeyFromSeed,
-  successorText,
-} from '../../src/auth/signing-key.ts'
+import { signBytes, signingKeyFromSeed, successorText } from '../../src/auth/signing-key.ts'
 import { createClient } from '../../src/client/client.ts'
 import {
   CallError,
@@ -232,7 +227,7 @@ describe('trusted keys', () => {
   const [own, other] = [1, 2].map((byte) => signingKeyFromSeed(new Uint8Array(32).fill(byte)))
   const listed = (key = own): SigningKeys['keys'][number] => ({
     kid: key?.kid ?? '',
-    public_key: publicKeyToBase64(key?.publicKey ?? new Uint8Array()),
+    public_key: toBase64(key?.publicKey ?? new Uint8Array()),
     alg: 'ed25519',
     status: 'active',
     created_at: '2026-11-21T05:30:00Z',

@@ -1,4 +1,3 @@
-/** Compares incremental builds with builds without memory. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +11,8 @@ import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import { rotateKey } from '../../scripts/cli/admin/keys.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
-import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
+/** Compares incremental builds with builds without memory. */
+import { toBase64 } from '../../src/core/base64.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -97,7 +97,7 @@ test(
         case 'exchange keys rotated': {
           const { active, retired } = exchangeKeys
           const old = {
-            public_key: publicKeyToBase64(active.publicKey),
+            public_key: toBase64(active.publicKey),
             retired_at: isoTime(nowMs),
           }
           const next = signingKeyFromSeed(Buffer.alloc(32, 8 + n))
