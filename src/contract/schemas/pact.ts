@@ -1,20 +1,14 @@
 import { z } from 'zod'
 
 import { escrowStatuses } from '../../core/pact/escrow.ts'
+import { phaseStatuses } from '../../core/pact/phase.ts'
 import { count, date, model, time, url, usdc, wallet, list, text } from './common.ts'
 import { receiptId } from './receipt.ts'
 
 export const pactId = z.string().regex(/^[1-9]\d{0,8}$/, 'must be the number of a pact, such as 16')
 const jobId = z.string().regex(/^pact-[1-9]\d{0,8}$/)
 
-export const phaseStatus = z.enum([
-  'drafted',
-  'funded',
-  'in_progress',
-  'submitted',
-  'verifying',
-  'blocked',
-])
+export const phaseStatus = z.enum(phaseStatuses)
 
 const transactionUrl = url
   .optional()

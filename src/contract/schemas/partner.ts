@@ -25,7 +25,7 @@ import {
   timeInput,
   signedFields,
 } from './input.ts'
-import { skillSlug } from './skill.ts'
+import { distinctSkills } from './skill.ts'
 
 export const tierName = z.enum(tierNames)
 
@@ -151,17 +151,11 @@ export const signupAnswer = model('PartnerSignupAnswer', {
 })
 export type SignupAnswer = z.infer<typeof signupAnswer>
 
-/** Partners may declare skills outside the taxonomy. */
-const declaredSkills = list(skillSlug, 32).refine(
-  (skills) => new Set(skills).size === skills.length,
-  'must not repeat a skill',
-)
-
 const profile = {
   display_name: nameInput.describe('The public name.'),
   website: httpsInput.describe('A page about the partner.'),
   bio_short: textInput(280).describe('At most 280 characters.'),
-  skills: declaredSkills.describe('Slugs of the taxonomy, or others.'),
+  skills: distinctSkills.describe('Slugs of the taxonomy, or others.'),
 }
 
 export const signupBody = bodyModel('PartnerSignup', {

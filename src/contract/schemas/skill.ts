@@ -24,6 +24,12 @@ export const skillSlug = z
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be the slug of a skill, such as translation')
   .max(64)
 
+/** Also of skills outside the taxonomy. */
+export const distinctSkills = list(skillSlug, 32).refine(
+  (skills) => new Set(skills).size === skills.length,
+  'must not repeat a skill',
+)
+
 export const skill = model('Skill', {
   slug: skillSlug,
   name: text(120),

@@ -22,7 +22,7 @@ import {
   timeInput,
   walletInput,
 } from './input.ts'
-import { skillSlug } from './skill.ts'
+import { distinctSkills } from './skill.ts'
 
 export const agentChains = ['base', 'ethereum'] as const
 
@@ -79,8 +79,8 @@ export const leaderboard = model('Leaderboard', {
   note: text(500).optional(),
 })
 
-export const skillsInput = z
-  .array(skillSlug)
+export const skillsInput = distinctSkills
+  .min(1)
   .min(1)
   .max(32)
   .refine((skills) => new Set(skills).size === skills.length, 'must not repeat a skill')

@@ -5,13 +5,15 @@ import type { Disagreement } from './disagreements.ts'
 import type { EscrowPact } from './escrow.ts'
 import type { EscrowEvent, EscrowReading, PactManifests, PactOnChain } from './sources.ts'
 
-export type PhaseStatus =
-  | 'drafted'
-  | 'funded'
-  | 'in_progress'
-  | 'submitted'
-  | 'verifying'
-  | 'blocked'
+export const phaseStatuses = [
+  'drafted',
+  'funded',
+  'in_progress',
+  'submitted',
+  'verifying',
+  'blocked',
+] as const
+export type PhaseStatus = (typeof phaseStatuses)[number]
 
 export interface Phase {
   readonly status: PhaseStatus
