@@ -9,7 +9,7 @@ import { insertRows } from './insert-rows.ts'
 import { toJsonText } from './json.ts'
 import { queueEntries } from './log.ts'
 import { getMeta, setMeta } from './meta.ts'
-import { findRecord, insertRecord, selectRecords } from './records.ts'
+import { insertRecord, selectRecords } from './records.ts'
 import type { Db } from './schema.ts'
 
 const notedAtOnce = 20_000
@@ -153,10 +153,6 @@ export async function listStatements(
     .limit(limit)
     .execute()
   return rows.map(inUsdc)
-}
-
-export async function findStatement(db: Db, wallet: string, month: string) {
-  return await findRecord(db, 'statements', { wallet, month })
 }
 
 export const statementEntryId = (wallet: string, month: string, sha256: string): string =>

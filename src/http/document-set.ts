@@ -95,14 +95,8 @@ function parseManifest(bytes: Buffer): Manifest {
 }
 
 function hasSameFacts(known: DocumentFacts, entry: DocumentFacts): boolean {
-  return (
-    known.sha256 === entry.sha256 &&
-    known.signature === entry.signature &&
-    known.changed_at === entry.changed_at &&
-    known.kid === entry.kid &&
-    known.max_age === entry.max_age &&
-    known.content_type === entry.content_type
-  )
+  const names = ['sha256', 'signature', 'changed_at', 'kid', 'max_age', 'content_type'] as const
+  return names.every((name) => known[name] === entry[name])
 }
 
 /** Reuses the bytes if only the headers have changed, as after a key rotation. */

@@ -17,12 +17,13 @@ import { entriesOf } from '../core/entries.ts'
 import { belongings } from '../core/match-rails.ts'
 import { parseWallet, walletOrNull } from '../core/wallet.ts'
 import { disputeViews, disputeRows } from '../db/disputes.ts'
-import { findStatement, statementMonths } from '../db/income.ts'
+import { statementMonths } from '../db/income.ts'
 import { findJob, jobRows } from '../db/jobs/jobs.ts'
 import { jobDetailView, jobView } from '../db/jobs/view.ts'
 import { findCheckpoint, findPublished } from '../db/log.ts'
 import { oathRows } from '../db/oaths.ts'
 import { findReceipt, receiptRows, receiptView, walletsOf } from '../db/receipts/receipts.ts'
+import { findRecord } from '../db/records.ts'
 import { earnedBy } from '../db/reputation.ts'
 import { findWorker } from '../db/workers.ts'
 import { contentOf } from '../pages/blocks.ts'
@@ -293,7 +294,9 @@ async function statementPageOf(deps: PageDeps, path: string): Promise<SitePage> 
   const [text = '', month = ''] = path.split('/')
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('not_found')
-  const found = await deps.database.list((db) => findStatement(db, wallet.id, month))
+  const found = await deps.database.list((db) =>
+    findRecord(db, 'statements', { wallet: wallet.id, month }),
+  )
   if (found === null) {
     const { open } = await deps.database.list((db) => statementMonths(db, wallet.id))
     if (!open.includes(month)) throw new ApiError('not_found')

@@ -3,9 +3,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import { createSemaphore, createTickThrottle } from '../core/concurrency.ts'
 import type { Semaphore } from '../core/concurrency.ts'
-
-export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
-export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
+import { entriesOf, recordOf } from '../core/entries.ts'
 
 /**
  * `chain`, `mail` and `rail` together use half of the capacity of `write`, so that stalled external services do not block
@@ -18,7 +16,9 @@ const limits = {
   chain: [64, 'Too many signatures are waiting for the chain node that checks contract wallets'],
   mail: [32, 'Too many e-mails are being sent'],
   rail: [32, 'Too many requests to other sites are in progress'],
-} as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
+} as const satisfies Record<string, readonly [capacity: number, reason: string]>
+export type ConcurrencyLimitName = keyof typeof limits
+export const concurrencyLimitNames = entriesOf(limits).map(([name]) => name)
 
 /** Concurrent writes, or reads, of one network. Requests of others wait for at most this many at each step. */
 const runningPerNetwork = 2
@@ -48,7 +48,8 @@ export interface ConcurrencyLimit {
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
 /** Limits on work that waits for third parties. */
-export type OutboundConcurrency = Pick<ConcurrencyLimits, 'chain' | 'mail' | 'rail'>
+const outbound = ['chain', 'mail', 'rail'] as const
+export type OutboundConcurrency = Pick<ConcurrencyLimits, (typeof outbound)[number]>
 
 /**
  * libuv accepts one connection per tick. More starts would delay new connections; fewer would delay admitted requests
@@ -61,16 +62,10 @@ export function createConcurrencyLimits(
 ): ConcurrencyLimits {
   const throttle = createTickThrottle(startsPerTick, (next) => setImmediate(next))
   const nextStart = () => throttle(0)
-  const create = (name: ConcurrencyLimitName, start = () => Promise.resolve()) =>
-    createConcurrencyLimit(name, start, onShed)
-  return {
-    write: create('write', nextStart),
-    read: create('read', nextStart),
-    payment: create('payment', nextStart),
-    chain: create('chain'),
-    mail: create('mail'),
-    rail: create('rail'),
-  }
+  return recordOf(concurrencyLimitNames, (name) => {
+    const isOutbound = outbound.some((one) => one === name)
+    return createConcurrencyLimit(name, isOutbound ? () => Promise.resolve() : nextStart, onShed)
+  })
 }
 
 function createConcurrencyLimit(

@@ -11,10 +11,11 @@ import { statementCsv } from '../../core/statement-csv.ts'
 import { earliestClosing, openMonthText } from '../../core/statement.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import { findStatement, statementEntryId, statementMonths } from '../../db/income.ts'
+import { statementEntryId, statementMonths } from '../../db/income.ts'
 import { rankOf } from '../../db/leaderboard.ts'
 import type { ReadList } from '../../db/lists.ts'
 import { proofOf } from '../../db/log.ts'
+import { findRecord } from '../../db/records.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
 import { findWorker, workerRows } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
@@ -30,7 +31,7 @@ async function statementAt(
   { wallet, month }: { readonly wallet: string; readonly month: string },
 ) {
   const { id } = parseWallet(wallet)
-  const found = await list((db) => findStatement(db, id, month))
+  const found = await list((db) => findRecord(db, 'statements', { wallet: id, month }))
   if (found !== null) return found
   const { open } = await list((db) => statementMonths(db, id))
   throw new ApiError('not_found', open.includes(month) ? openMonthText(month) : noStatement)
