@@ -2,10 +2,24 @@ import codes from './error-codes.json' with { type: 'json' }
 
 export type ErrorCode = keyof typeof codes
 
-/** Every error code of the API. `remedy`: what to send instead. `/docs/errors` has an anchor for each. */
-export const errorCodes: Readonly<
-  Record<ErrorCode, { readonly status: number; readonly message: string; readonly remedy: string }>
-> = codes
+/** What OpenAPI says of a status, with an example. */
+export interface UsualAnswer {
+  readonly description: string
+  readonly details?: string
+  readonly issues?: readonly Issue[]
+}
+
+interface ErrorFacts {
+  readonly status: number
+  readonly message: string
+  /** What to send instead. */
+  readonly remedy: string
+  /** Only of the usual code of its status. */
+  readonly usual?: UsualAnswer
+}
+
+/** Every error code of the API. `/docs/errors` has an anchor for each. */
+export const errorCodes: Readonly<Record<ErrorCode, ErrorFacts>> = codes
 
 /** Additional members of an error body, such as payment terms. */
 export type ErrorMembers = Readonly<Record<string, unknown>>
