@@ -16,21 +16,27 @@ import type { DbTransaction } from '../../src/db/schema.ts'
 import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import { usdcChunkBlocks } from '../chain/usdc-transfers.ts'
-import { UnfinishedRead } from './adapter.ts'
-import type { EvidencePointer, AdapterContext, Measurement } from './adapter.ts'
+import { defineRail, UnfinishedRead } from './adapter.ts'
+import type {
+  AdapterContext,
+  AnyRailAdapter,
+  EvidencePointer,
+  Measurement,
+  RailAdapter,
+} from './adapter.ts'
 import type { PayoutStream } from './payout-store.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout, ReduceOptions, Totals } from './payouts.ts'
 import { keysOf, lastSettledBlock, logCursor, requireSameChain, rereadNotes } from './read-again.ts'
 import type { LogCursor } from './read-again.ts'
 import { valued } from './streams.ts'
-import type { AggregatedLogs, StreamValues } from './streams.ts'
+import type { AggregatedLogs, StreamPayout, StreamValues } from './streams.ts'
 import { firstKeptHour } from './window.ts'
 import type { Window } from './window.ts'
 
-/** Payouts of a chunk by stream, and keys for later chunks to look up, such as paid ids, each with its block. */
+/** Payouts of a chunk, and keys for later chunks to look up, such as paid ids, each with its block. */
 export interface ChunkPayouts<Stream extends string> {
-  readonly payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>
+  readonly payouts: readonly StreamPayout<Stream>[]
   readonly remember?: ReadonlyMap<string, number>
 }
 
@@ -45,7 +51,18 @@ export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
     chunk: LogChunk<TAbi>,
     reader: ChainReader,
     memory: ReadonlyMap<string, number>,
-  ) => Promise<ChunkPayouts<Stream>>
+  ) => ChunkPayouts<Stream> | Promise<ChunkPayouts<Stream>>
+}
+
+type LogRail<TAbi extends Abi, Stream extends string> = AggregateLogsRequest<TAbi, Stream> &
+  Omit<RailAdapter<AggregatedLogs<Stream>>, 'chains' | 'read'>
+
+/** A rail that is read from logs alone. */
+export function defineLogRail<const TAbi extends Abi, const Stream extends string>(
+  rail: LogRail<TAbi, Stream>,
+): AnyRailAdapter {
+  const read = async (ctx: AdapterContext) => await aggregateLogs(ctx, rail)
+  return defineRail({ ...rail, chains: [rail.chain], read })
 }
 
 export function monthOf<Stream extends string>(

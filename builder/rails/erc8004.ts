@@ -3,13 +3,9 @@ import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 
 import { selectors } from '../chain/logs.ts'
-import type { LogChunk } from '../chain/logs.ts'
-import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { aggregateLogs, monthOf } from './aggregated-logs.ts'
-import type { ChunkPayouts } from './aggregated-logs.ts'
+import { defineLogRail, monthOf } from './aggregated-logs.ts'
 import { payoutAt, reducePayouts } from './payouts.ts'
-import type { Payout } from './payouts.ts'
 
 export const identityRegistry: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 const reputationRegistry: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
@@ -22,24 +18,8 @@ export const reputationEvents = parseAbi([
 ])
 const registryEvents = [...identityEvents, ...reputationEvents] as const
 
-type Stream = 'feedback' | 'registrations'
-
-function chunkPayouts(chunk: LogChunk<typeof registryEvents>): ChunkPayouts<Stream> {
-  const feedback: Payout[] = []
-  const registrations: Payout[] = []
-  for (const log of chunk.logs) {
-    const { event } = log
-    if (event.eventName === 'NewFeedback') {
-      feedback.push(payoutAt(log, event.args.clientAddress, `agent-${event.args.agentId}`))
-    } else {
-      registrations.push(payoutAt(log, event.args.owner, 'registry'))
-    }
-  }
-  return { payouts: { feedback, registrations } }
-}
-
 function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
-  return defineRail({
+  return defineLogRail({
     rail,
     rule: {
       name: 'registry-feedback',
@@ -49,18 +29,21 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
         'distinct client addresses, workers are distinct agent ids, the top share is of feedback counts. Feedback that was revoked later still counts as activity. ' +
         'Nothing is removed. Windows are whole hours.',
     },
-    chains: [chain],
-    read: async (ctx) =>
-      await aggregateLogs<typeof registryEvents, Stream>(ctx, {
-        chain,
-        streams: { feedback: 'events', registrations: 'events' },
-        abi: registryEvents,
-        filters: [
-          { addresses: [identityRegistry], topics: [selectors(identityEvents)] },
-          { addresses: [reputationRegistry], topics: [selectors(reputationEvents)] },
-        ],
-        toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
+    chain,
+    streams: { feedback: 'events', registrations: 'events' },
+    abi: registryEvents,
+    filters: [
+      { addresses: [identityRegistry], topics: [selectors(identityEvents)] },
+      { addresses: [reputationRegistry], topics: [selectors(reputationEvents)] },
+    ],
+    toPayouts: ({ logs }) => ({
+      payouts: logs.map((log) => {
+        const { eventName, args } = log.event
+        return eventName === 'NewFeedback'
+          ? ['feedback', payoutAt(log, args.clientAddress, `agent-${args.agentId}`)]
+          : ['registrations', payoutAt(log, args.owner, 'registry')]
       }),
+    }),
     reduce: (aggregated, window) => {
       const { count, payers } = monthOf(aggregated, 'registrations', window)
       const notes = [

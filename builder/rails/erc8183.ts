@@ -4,10 +4,10 @@ import type { Address } from 'viem'
 
 import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
-import { defineRail } from './adapter.ts'
-import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
+import { defineLogRail, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
 import { payoutAt } from './payouts.ts'
+import type { StreamPayout } from './streams.ts'
 
 /** bnb-chain/bnbagent-sdk python/bnbagent/networks/addresses.py; events: bnb-chain/apex-contracts. */
 const commerce: Address = '0xea4daa3100a767e86fded867729ae7446476eba6'
@@ -46,18 +46,18 @@ function chunkPayouts(
       event.eventName === 'JobFunded' ? [{ block, args: event.args }] : [],
     ),
   )
-  const payments = logs.flatMap((log) => {
+  const payouts = logs.flatMap((log): StreamPayout<'payments'>[] => {
     const { eventName, args } = log.event
     if (eventName !== 'PaymentReleased') return []
     const { amount: units, provider } = args
     const client = clients.get(String(args.jobId)) ?? null
     const removedBy = client === provider.toLowerCase() ? 'self_dealing' : null
-    return [payoutAt(log, client, provider, { units, removedBy })]
+    return [['payments', payoutAt(log, client, provider, { units, removedBy })]]
   })
-  return { payouts: { payments }, remember }
+  return { payouts, remember }
 }
 
-export const erc8183Bnb = defineRail({
+export const erc8183Bnb = defineLogRail({
   rail: 'erc8183_bnb',
   rule: {
     name: 'payments-released',
@@ -67,14 +67,10 @@ export const erc8183Bnb = defineRail({
       'Creators are the clients of paid jobs, as JobFunded names them; a client who funded a job before the first block that was read is unknown. Removed: jobs whose ' +
       'client is their provider (self_dealing). Refunds and funds of open jobs are not counted. Windows are whole hours.',
   },
-  chains: ['bsc'],
-  read: async (ctx) =>
-    await aggregateLogs(ctx, {
-      chain: 'bsc',
-      streams: { payments: { decimals: 18 } },
-      abi: commerceEvents,
-      filters: [{ addresses: [commerce], topics: [selectors(commerceEvents)] }],
-      toPayouts: async (chunk, _, memory) => await Promise.resolve(chunkPayouts(chunk, memory)),
-    }),
+  chain: 'bsc',
+  streams: { payments: { decimals: 18 } },
+  abi: commerceEvents,
+  filters: [{ addresses: [commerce], topics: [selectors(commerceEvents)] }],
+  toPayouts: (chunk, _, memory) => chunkPayouts(chunk, memory),
   reduce: (aggregated, window) => reduceStream(aggregated, 'payments', window),
 })

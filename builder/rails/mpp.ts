@@ -5,8 +5,7 @@ import type { Address } from 'viem'
 import { addressTopic } from '../../src/core/abi.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
-import { defineRail } from './adapter.ts'
-import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
+import { defineLogRail, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
 import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
@@ -78,10 +77,10 @@ function chunkPayouts({ logs }: LogChunk<typeof mppEvents>): ChunkPayouts<'payme
     if (paid?.event.eventName !== 'Transfer') continue
     payments.push(paymentOf(paid, payer, payee, paid.event.args.amount))
   }
-  return { payouts: { payments } }
+  return { payouts: payments.map((payment) => ['payments', payment]) }
 }
 
-export const mpp = defineRail({
+export const mpp = defineLogRail({
   rail: 'mpp',
   rule: {
     name: 'mpp-memos-and-channels',
@@ -91,23 +90,19 @@ export const mpp = defineRail({
       'these tokens from an MPP payment channel to the payee that its Settled or ChannelClosed event names; one token is one USD. Deposits, refunds, other tokens and ' +
       'charges without such a memo are not counted. Removed: payer and payee are one wallet (self_payment). Charges paid in machineUSD name no payer. Windows are whole hours.',
   },
-  chains: ['tempo'],
   lookUps: 'tempo',
-  read: async (ctx) =>
-    await aggregateLogs(ctx, {
-      chain: 'tempo',
-      streams: { payments: { decimals: 6 } },
-      abi: mppEvents,
-      filters: [
-        { addresses: tokens, topics: [[toEventSelector(memoEvent)]] },
-        {
-          addresses: tokens,
-          topics: [[toEventSelector(transferEvent)], escrows.map((escrow) => addressTopic(escrow))],
-        },
-        { addresses: escrows, topics: [selectors(channelEvents)] },
-      ],
-      toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
-    }),
+  chain: 'tempo',
+  streams: { payments: { decimals: 6 } },
+  abi: mppEvents,
+  filters: [
+    { addresses: tokens, topics: [[toEventSelector(memoEvent)]] },
+    {
+      addresses: tokens,
+      topics: [[toEventSelector(transferEvent)], escrows.map((escrow) => addressTopic(escrow))],
+    },
+    { addresses: escrows, topics: [selectors(channelEvents)] },
+  ],
+  toPayouts: chunkPayouts,
   reduce: (aggregated, window) =>
     reduceStream(aggregated, 'payments', window, {
       notes: ['Look-ups of funders read only USDC.e: who sent pathUSD to a payer is unknown.'],

@@ -4,16 +4,13 @@ import { z } from 'zod'
 
 import { address } from '../../src/chain/values.ts'
 import { selectors } from '../chain/logs.ts'
-import type { DecodedLog, LogChunk } from '../chain/logs.ts'
-import { defineRail } from './adapter.ts'
+import type { DecodedLog } from '../chain/logs.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { aggregateLogs, monthOf } from './aggregated-logs.ts'
-import type { ChunkPayouts } from './aggregated-logs.ts'
+import { defineLogRail, monthOf } from './aggregated-logs.ts'
 import places from './olas-marketplaces.json' with { type: 'json' }
 import { addKnown } from './payout-hour.ts'
 import { payoutAt, topShare, totalsOf } from './payouts.ts'
-import type { Payout } from './payouts.ts'
-import type { AggregatedLogs } from './streams.ts'
+import type { AggregatedLogs, StreamPayout } from './streams.ts'
 import type { Window } from './window.ts'
 
 const trackerNames = ['native', 'usdc', 'olas', 'nvm'] as const
@@ -46,10 +43,7 @@ type Tracker = (typeof trackerNames)[number]
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 
 /** Returns null for a log that no figure counts. */
-function streamEntry(
-  log: OlasLog,
-  trackers: OlasPlace['trackers'],
-): readonly [Stream, Payout] | null {
+function streamEntry(log: OlasLog, trackers: OlasPlace['trackers']): StreamPayout<Stream> | null {
   const { event } = log
   switch (event.eventName) {
     case 'MechBalanceAdjusted': {
@@ -81,18 +75,6 @@ function streamEntry(
   }
 }
 
-function chunkPayouts(
-  chunk: LogChunk<typeof olasEvents>,
-  { trackers }: OlasPlace,
-): ChunkPayouts<Stream> {
-  const payouts: Partial<Record<Stream, Payout[]>> = {}
-  for (const log of chunk.logs) {
-    const entry = streamEntry(log, trackers)
-    if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
-  }
-  return { payouts }
-}
-
 function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
   const olas = monthOf(aggregated, 'olas', window).keptUnits
   const nvm = monthOf(aggregated, 'nvm', window)
@@ -115,7 +97,7 @@ function olasOn(place: OlasPlace): AnyRailAdapter {
     priceFeed === null
       ? `the native balance tracker, ${coin} at 1 USD`
       : `the USDC balance tracker, and in the native one, ${coin} at the price of the chain's Chainlink feed at the last block of the range in which the poll found it (at most about five hours later; a price older than one day leaves the volume unknown)`
-  return defineRail({
+  return defineLogRail<typeof olasEvents, Stream>({
     rail,
     rule: {
       name: 'mech-balances',
@@ -126,27 +108,25 @@ function olasOn(place: OlasPlace): AnyRailAdapter {
         'the requesters of MarketplaceRequest and of signed deliveries; those with a budget are the ones a tracker charged. Workers and the top share go by delivered ' +
         'requests, and above 90 % for one mech the rail is concentrated. The last payout is the newest Withdraw. Windows are whole hours.',
     },
-    chains: [chain],
-    read: async (ctx) =>
-      await aggregateLogs<typeof olasEvents, Stream>(ctx, {
-        chain,
-        streams: {
-          native: priceFeed === null ? { decimals: 18 } : { feed: priceFeed },
-          usdc: { decimals: 6 },
-          olas: 'events',
-          nvm: 'events',
-          deliveries: 'events',
-          requests: 'events',
-          charges: 'events',
-          withdrawals: 'events',
-        },
-        abi: olasEvents,
-        filters: [
-          { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
-          { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },
-        ],
-        toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk, place)),
-      }),
+    chain,
+    streams: {
+      native: priceFeed === null ? { decimals: 18 } : { feed: priceFeed },
+      usdc: { decimals: 6 },
+      olas: 'events',
+      nvm: 'events',
+      deliveries: 'events',
+      requests: 'events',
+      charges: 'events',
+      withdrawals: 'events',
+    },
+    abi: olasEvents,
+    filters: [
+      { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
+      { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },
+    ],
+    toPayouts: ({ logs }) => ({
+      payouts: logs.map((log) => streamEntry(log, trackers)).filter((entry) => entry !== null),
+    }),
     reduce: (aggregated, window) => {
       const deliveries = monthOf(aggregated, 'deliveries', window)
       const volumeSince = (startMs: number) =>

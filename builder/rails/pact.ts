@@ -11,11 +11,10 @@ import type { EscrowPact } from '../../src/core/pact/escrow.ts'
 import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { transferEvents } from '../chain/usdc-transfers.ts'
-import { defineRail } from './adapter.ts'
-import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
+import { defineLogRail, monthOf, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
 import { payoutAt } from './payouts.ts'
-import type { Payout } from './payouts.ts'
+import type { StreamPayout } from './streams.ts'
 
 const escrow: Address = pactEscrow.address
 
@@ -62,13 +61,12 @@ async function chunkPayouts(
   })
   const transfers = chunk.logs.filter(({ event }) => event.eventName === 'Transfer')
   const paid = new Map<string, number>()
-  const payments: Payout[] = []
-  const created: Payout[] = []
+  const payouts: StreamPayout<Stream>[] = []
   for (const log of chunk.logs) {
     const { event } = log
     if (event.eventName === 'Transfer') continue
     if (event.eventName === 'PactCreated') {
-      created.push(payoutAt(log, event.args.creator, event.args.recipient))
+      payouts.push(['created', payoutAt(log, event.args.creator, event.args.recipient)])
       continue
     }
     const id = String(event.args.pactId)
@@ -78,12 +76,13 @@ async function chunkPayouts(
     if (units === null) continue
     paid.set(id, log.block)
     const removedBy = pact.creator === pact.recipient ? 'self_dealing' : null
-    payments.push(payoutAt(log, pact.creator, pact.recipient, { units, removedBy }))
+    const payout = payoutAt(log, pact.creator, pact.recipient, { units, removedBy })
+    payouts.push(['payments', payout])
   }
-  return { payouts: { payments, created }, remember: paid }
+  return { payouts, remember: paid }
 }
 
-export const pact = defineRail({
+export const pact = defineLogRail({
   rail: 'pact',
   rule: {
     name: 'pact-transfers',
@@ -93,22 +92,15 @@ export const pact = defineRail({
       'first. Payments after arbitration are not counted. PACT has one thin pool and no dated price here, so the volume in USDC is unknown and the amount in PACT ' +
       'stands in the notes; the top share is taken of PACT. Removed: pacts whose creator is their recipient (self_dealing). Windows are whole hours.',
   },
-  chains: ['arbitrum'],
-  read: async (ctx) =>
-    await aggregateLogs<typeof pactEvents, Stream>(ctx, {
-      chain: 'arbitrum',
-      streams: { payments: 'unpriced', created: 'events' },
-      abi: pactEvents,
-      chunkBlocks: 100_000,
-      filters: [
-        { addresses: [escrow], topics: [selectors(escrowEvents)] },
-        {
-          addresses: [pactEscrow.token],
-          topics: [[transferTopic], [addressTopic(escrow)]],
-        },
-      ],
-      toPayouts: chunkPayouts,
-    }),
+  chain: 'arbitrum',
+  streams: { payments: 'unpriced', created: 'events' },
+  abi: pactEvents,
+  chunkBlocks: 100_000,
+  filters: [
+    { addresses: [escrow], topics: [selectors(escrowEvents)] },
+    { addresses: [pactEscrow.token], topics: [[transferTopic], [addressTopic(escrow)]] },
+  ],
+  toPayouts: chunkPayouts,
   reduce: (aggregated, window) => {
     const month = monthOf(aggregated, 'payments', window)
     const created = monthOf(aggregated, 'created', window)

@@ -3,12 +3,9 @@ import { formatEther, isAddressEqual, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
 import { selectors } from '../chain/logs.ts'
-import type { LogChunk } from '../chain/logs.ts'
-import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
+import { defineLogRail, monthOf, reduceStream } from './aggregated-logs.ts'
 import { payoutAt } from './payouts.ts'
-import type { Payout } from './payouts.ts'
 
 export const poidhEvents = parseAbi([
   'event ClaimAccepted(uint256 indexed bountyId, uint256 indexed claimId, address indexed claimIssuer, address bountyIssuer, uint256 bountyAmount, uint256 payout, uint256 fee, uint256 round)',
@@ -20,16 +17,8 @@ interface PoidhChain {
   readonly priceFeed: Address
 }
 
-function paymentsOf({ logs }: LogChunk<typeof poidhEvents>): readonly Payout[] {
-  return logs.map((log) => {
-    const { bountyIssuer, claimIssuer, payout: units } = log.event.args
-    const removedBy = isAddressEqual(bountyIssuer, claimIssuer) ? 'self_dealing' : null
-    return payoutAt(log, bountyIssuer, claimIssuer, { units, removedBy })
-  })
-}
-
 function poidhOn({ rail, chain, contract, priceFeed }: PoidhChain): AnyRailAdapter {
-  return defineRail({
+  return defineLogRail({
     rail,
     rule: {
       name: 'claims-accepted',
@@ -40,16 +29,17 @@ function poidhOn({ rail, chain, contract, priceFeed }: PoidhChain): AnyRailAdapt
         'one day leaves the volume unknown. Removed: bounties whose issuer accepted their own claim (self_dealing). Creators are issuers, also of open bounties ' +
         'that others joined. Windows are whole hours.',
     },
-    chains: [chain],
-    read: async (ctx) =>
-      await aggregateLogs(ctx, {
-        chain,
-        streams: { payments: { feed: priceFeed } },
-        abi: poidhEvents,
-        filters: [{ addresses: [contract], topics: [selectors(poidhEvents)] }],
-        toPayouts: async (chunk) =>
-          await Promise.resolve({ payouts: { payments: paymentsOf(chunk) } }),
+    chain,
+    streams: { payments: { feed: priceFeed } },
+    abi: poidhEvents,
+    filters: [{ addresses: [contract], topics: [selectors(poidhEvents)] }],
+    toPayouts: ({ logs }) => ({
+      payouts: logs.map((log) => {
+        const { bountyIssuer, claimIssuer, payout: units } = log.event.args
+        const removedBy = isAddressEqual(bountyIssuer, claimIssuer) ? 'self_dealing' : null
+        return ['payments', payoutAt(log, bountyIssuer, claimIssuer, { units, removedBy })]
       }),
+    }),
     reduce: (aggregated, window) => {
       const { count, keptUnits } = monthOf(aggregated, 'payments', window)
       const notes = count === 0 ? [] : [`${formatEther(keptUnits)} ETH paid in 30 days.`]

@@ -21,6 +21,8 @@ export type StreamValue =
 /** The first stream has the memory. */
 export type StreamValues<Stream extends string> = Readonly<Record<Stream, StreamValue>>
 
+export type StreamPayout<Stream extends string> = readonly [stream: Stream, payout: Payout]
+
 export interface AggregatedLogs<Stream extends string> {
   readonly streams: Readonly<
     Record<Stream, { buckets: readonly PayoutHour[]; lastPayoutAtMs: number | null }>
@@ -54,12 +56,12 @@ export async function valued<Stream extends string>(
   reader: ChainReader,
   block: number,
   streams: StreamValues<Stream>,
-  payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>,
+  payouts: readonly StreamPayout<Stream>[],
 ) {
   const prices: FeedPrice[] = []
   const all = new Map<Stream, readonly Payout[]>()
   for (const [name, value] of entriesOf(streams)) {
-    const unvalued = payouts[name] ?? []
+    const unvalued = payouts.flatMap(([stream, payout]) => (stream === name ? [payout] : []))
     let answer: string | null = null
     if (typeof value === 'object' && 'feed' in value && unvalued.length > 0) {
       const { price, latest } = await coinPrice(reader, value.feed, block)

@@ -23,6 +23,7 @@ import type { ChunkPayouts } from './aggregated-logs.ts'
 import { clientsOf } from './erc8183.ts'
 import { laterTime, payoutAt, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
+import type { StreamPayout } from './streams.ts'
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
@@ -145,11 +146,6 @@ async function readMemo(
   return { token, recipient, ...(await readJobV2(reader, at.jobManager, jobId)) }
 }
 
-function openedJob(log: AcpLog, client: Address, provider: Address): Payout {
-  const removedBy = isAddressEqual(client, provider) ? 'self_dealing' : null
-  return payoutAt(log, client, provider, { removedBy })
-}
-
 function usdcPayout(log: AcpLog, job: PaidJob, amount: bigint): Payout {
   const removedBy = removedFor(job)
   // Other tokens have other decimals, so they count as removed without an amount.
@@ -168,11 +164,14 @@ async function streamEntry(
   reader: ChainReader,
   at: AcpContracts,
   clients: ReadonlyMap<string, string>,
-): Promise<readonly [Stream, Payout] | null> {
+): Promise<StreamPayout<Stream> | null> {
   const { event } = log
   switch (event.eventName) {
-    case 'JobCreated':
-      return ['jobs', openedJob(log, event.args.client, event.args.provider)]
+    case 'JobCreated': {
+      const { client, provider } = event.args
+      const removedBy = isAddressEqual(client, provider) ? 'self_dealing' : null
+      return ['jobs', payoutAt(log, client, provider, { removedBy })]
+    }
     case 'PaymentReleased': {
       const { jobId, provider, amount } = event.args
       const client = clients.get(String(jobId)) ?? null
@@ -207,9 +206,7 @@ async function chunkPayouts(
   )
   const read = async (log: AcpLog) => await streamEntry(log, reader, at, clients)
   const entries = await mapConcurrent(logs, concurrentCalls, read)
-  const payouts: Partial<Record<Stream, Payout[]>> = {}
-  for (const entry of entries) if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
-  return { payouts, remember }
+  return { payouts: entries.filter((entry) => entry !== null), remember }
 }
 
 const usdcText = (units: bigint): string => `${formatUnits(units, 6)} USDC`

@@ -211,7 +211,7 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
         toPayouts: async (chunk, reader, memory) => {
           const { channels, remember } = channelsOf(memory, chunk.logs, usdc)
           const payments = await settledPayouts(chunk, reader, sellers, channels)
-          return { payouts: { payments }, remember }
+          return { payouts: payments.map((payment) => ['payments', payment]), remember }
         },
       })
       return { bazaar, aggregated }

@@ -7,7 +7,7 @@ import { selectors } from '../../builder/chain/logs.ts'
 import { isEvmChain } from '../../builder/chain/receipt-verdict.ts'
 import { defineRail } from '../../builder/rails/adapter.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
-import { aggregateLogs, reduceStream } from '../../builder/rails/aggregated-logs.ts'
+import { defineLogRail, reduceStream } from '../../builder/rails/aggregated-logs.ts'
 import { countField, evidenceOf, parseAnswer } from '../../builder/rails/answers.ts'
 import { aggregatePayouts, payoutAt, reducePayouts } from '../../builder/rails/payouts.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
@@ -58,27 +58,22 @@ export const demoAdapters: readonly AnyRailAdapter[] = demoRails.flatMap(
 )
 
 function logRail(rail: string, chain: EvmChainName, isLookedUp: boolean): AnyRailAdapter {
-  return defineRail({
+  return defineLogRail({
     rail,
     rule: rules.logs,
-    chains: [chain],
     ...(isLookedUp ? { lookUps: chain } : {}),
-    read: async (ctx) =>
-      await aggregateLogs(ctx, {
-        chain,
-        streams: { payments: { decimals: 6 } },
-        abi,
-        filters: [{ addresses: [contractOf(rail)], topics: [selectors(abi)] }],
-        chunkBlocks: Math.ceil((10 * dayMs) / secondMs / chains[chain].blockSeconds),
-        toPayouts: async ({ logs }) => {
-          const payments = logs.map((log) => {
-            const { payer, payee, amount } = log.event.args
-            const removedBy = removalOf(rail, payer.toLowerCase(), payee.toLowerCase())
-            return payoutAt(log, payer, payee, { units: amount, removedBy })
-          })
-          return await Promise.resolve({ payouts: { payments } })
-        },
+    chain,
+    streams: { payments: { decimals: 6 } },
+    abi,
+    filters: [{ addresses: [contractOf(rail)], topics: [selectors(abi)] }],
+    chunkBlocks: Math.ceil((10 * dayMs) / secondMs / chains[chain].blockSeconds),
+    toPayouts: ({ logs }) => ({
+      payouts: logs.map((log) => {
+        const { payer, payee, amount: units } = log.event.args
+        const removedBy = removalOf(rail, payer.toLowerCase(), payee.toLowerCase())
+        return ['payments', payoutAt(log, payer, payee, { units, removedBy })]
       }),
+    }),
     reduce: (read, window) => reduceStream(read, 'payments', window, { notes }),
   })
 }

@@ -47,17 +47,14 @@ async function read(ctx: AdapterContext, chunkBlocks = 2) {
     abi: events,
     filters: [{ addresses: [contract], topics: [selectors(events)] }],
     chunkBlocks,
-    toPayouts: async ({ logs, fromBlock }) => {
-      const payouts = logs.map((log) => {
+    toPayouts: ({ logs, fromBlock }) => ({
+      payouts: logs.flatMap((log) => {
         const { to, amount } = log.event.args
-        return payoutAt(log, null, to, { units: amount })
-      })
-      await Promise.resolve()
-      return {
-        payouts: { one: payouts, two: payouts },
-        remember: new Map([[`chunk ${fromBlock}`, fromBlock]]),
-      }
-    },
+        const payout = payoutAt(log, null, to, { units: amount })
+        return [['one', payout] as const, ['two', payout] as const]
+      }),
+      remember: new Map([[`chunk ${fromBlock}`, fromBlock]]),
+    }),
   })
   const [one, two] = [aggregated.streams.one, aggregated.streams.two]
   const sums = [one, two].map(
