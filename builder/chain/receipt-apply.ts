@@ -62,7 +62,9 @@ export async function applyFacts(
   for (const receipt of receipts) {
     const isMoved = moved.has(receipt)
     if (!isMoved && isSettled(receipt, deps.nowMs)) continue
-    if (!isMoved && isWithheld(receipt, facts)) {
+    // A missing receipt proves nothing if the node still has the block.
+    const isWithheld = 'gone' in facts && (receipt.check?.blockHash ?? null) !== null
+    if (!isMoved && isWithheld) {
       deps.tally.errors += 1
       continue
     }
@@ -95,11 +97,6 @@ function isReorganised({ check }: CheckedReceipt, facts: TransactionFacts): bool
   if (hash === null) return false
   if (facts.kind === 'mined' || facts.kind === 'reverted') return facts.block.hash !== hash
   return 'gone' in facts && facts.gone.includes(hash)
-}
-
-/** A missing receipt proves nothing if the node still has the block. */
-function isWithheld({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
-  return 'gone' in facts && (check?.blockHash ?? null) !== null
 }
 
 function isShown({ check }: CheckedReceipt): boolean {

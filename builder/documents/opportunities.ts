@@ -26,7 +26,10 @@ export function opportunitiesOf(world: OpportunityWorld): Opportunity[] {
   return world.rails
     .filter((record) => railPaysNow(record, world))
     .map((record) => opportunityOf(record, world))
-    .toSorted(byExpectedIncome)
+    .toSorted((a, b) => {
+      const difference = (b.expected_usd_per_day ?? -1) - (a.expected_usd_per_day ?? -1)
+      return difference === 0 ? (a.rail < b.rail ? -1 : 1) : difference
+    })
 }
 
 function opportunityOf(record: RailRecord, world: OpportunityWorld): Opportunity {
@@ -88,9 +91,4 @@ function caveatsOf(
       .filter((flag) => flag.rail === authored.rail && !isReaderTrouble(flag))
       .map(flagCaveat),
   ]
-}
-
-function byExpectedIncome(a: Opportunity, b: Opportunity): number {
-  const difference = (b.expected_usd_per_day ?? -1) - (a.expected_usd_per_day ?? -1)
-  return difference === 0 ? (a.rail < b.rail ? -1 : 1) : difference
 }

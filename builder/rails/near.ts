@@ -39,7 +39,9 @@ export const near = defineRail({
     }),
   reduce: ({ items, evidence }, window) => {
     const completed = items.filter(({ status }) => status === 'completed')
-    const recent = completed.filter((job) => isWithin(completionMs(job), window.start30dMs, window))
+    const recent = completed.filter(({ completed_at, updated_at }) =>
+      isWithin(completed_at ?? updated_at, window.start30dMs, window),
+    )
     return {
       figures: {
         uniqueCreators30d:
@@ -60,10 +62,6 @@ export const near = defineRail({
     }
   },
 })
-
-function completionMs({ completed_at, updated_at }: Job): number {
-  return completed_at ?? updated_at
-}
 
 function isAbsurd({ budget_amount }: Job): boolean {
   return Number(budget_amount ?? 0) > ceiling

@@ -104,7 +104,9 @@ export const superteamEarn = defineRail({
         tpv30dRawMicroUsdc: sum(window.start30dMs, false),
         tpv7dRawMicroUsdc: sum(window.start7dMs, false),
         uniqueCreators30d: new Set(kept.map(({ listing }) => listing.sponsor)).size,
-        uniqueWorkers30d: distinctWinners(kept),
+        uniqueWorkers30d: kept.every(({ listing }) => listing.winners !== null)
+          ? new Set(kept.flatMap(({ listing }) => listing.winners ?? [])).size
+          : null,
         topWorkerShare: shareOfTopWinner(kept),
         activity30d: kept.length,
         lastPayoutAtMs: payoutTimes.length === 0 ? null : Math.max(...payoutTimes),
@@ -167,11 +169,6 @@ function sumPriced(amounts: readonly Figure[]): Figure {
 interface Priced {
   readonly listing: Listing
   readonly micro: Figure
-}
-
-function distinctWinners(kept: readonly Priced[]): Figure {
-  if (kept.some(({ listing }) => listing.winners === null)) return null
-  return new Set(kept.flatMap(({ listing }) => listing.winners ?? [])).size
 }
 
 /** Returns null if a reward is split, since the parts are not shown. */

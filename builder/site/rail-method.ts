@@ -27,7 +27,8 @@ import type { World } from '../world/world.ts'
 
 export function method(view: Rail): (HtmlAndMarkdown | null)[] {
   return [
-    steps(sentencesOf(view.methodology).map(untrustedText)),
+    // Unlike `Intl.Segmenter`, this does not end a sentence at the query of an address.
+    steps(view.methodology.split(/(?<=[.!?]\)?)\s+(?=[A-Z])/).map(untrustedText)),
     facts([
       ['Rule', code(view.rule)],
       ['Evidence tier', `${view.evidence_tier}: ${tiers[view.evidence_tier]}`],
@@ -45,11 +46,6 @@ export function method(view: Rail): (HtmlAndMarkdown | null)[] {
     heading(3, 'Sources', 'sources'),
     list(view.sources.map(source)),
   ]
-}
-
-/** Unlike `Intl.Segmenter`, this does not end a sentence at the query of an address. */
-function sentencesOf(text: string): string[] {
-  return text.split(/(?<=[.!?]\)?)\s+(?=[A-Z])/)
 }
 
 function source(text: string): Inline {

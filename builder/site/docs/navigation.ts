@@ -20,7 +20,9 @@ export function withNavigation(
 ): Html {
   if (page.group === undefined) return html`<div class="docs">${content}</div>`
   const ordered = docsGroups.flatMap((group) =>
-    docs.filter((other) => other.group === group).flatMap(withGroups),
+    docs
+      .filter((other) => other.group === group)
+      .flatMap((other) => (other.path === referencePath ? [other, ...referenceGroups] : [other])),
   )
   const at = ordered.findIndex(({ path }) => path === page.path)
   const neighbour = (to: Entry | undefined, rel: 'prev' | 'next') =>
@@ -51,10 +53,6 @@ export function withNavigation(
         ${neighbour(ordered[at - 1], 'prev')} ${neighbour(ordered[at + 1], 'next')}
       </nav>
     </div>`
-}
-
-function withGroups(page: Entry): readonly Entry[] {
-  return page.path === referencePath ? [page, ...referenceGroups] : [page]
 }
 
 function entry({ path, title }: Entry, current: string): Html {
