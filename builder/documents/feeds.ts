@@ -7,7 +7,7 @@ import { disputePath, jobPath, pactPath, railPath, receiptPath } from '../../src
 import { byDate } from '../desk/ranking.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
-import { plainJson, unarchived } from './document.ts'
+import { plainJson, snapshotFamily, unarchived } from './document.ts'
 
 interface Feed {
   /** For example, `desk` creates `/feeds/desk.atom` and `/feeds/desk.json`. */
@@ -30,45 +30,67 @@ interface Item {
 const maxItems = 100
 const maxAgeSeconds = 300
 
-export const feedParts = [
-  'articles',
-  'changelog',
-  'closedFlags',
-  'disputes',
-  'events',
-  'openFlags',
-  'rails',
-  'signingKeys',
-  'site',
-] as const satisfies readonly (keyof World)[]
+export const feedDocuments = snapshotFamily(
+  [
+    'articles',
+    'changelog',
+    'closedFlags',
+    'disputes',
+    'events',
+    'openFlags',
+    'rails',
+    'signingKeys',
+    'site',
+  ],
+  function* (world) {
+    const transitions = world.events.filter(({ kind }) => kind === 'rail_transition')
+    const flags = [...world.openFlags, ...world.closedFlags]
+    const feeds = [
+      { name: 'desk', title: 'the desk', page: '/desk', items: articleItems(world) },
+      {
+        name: 'transitions',
+        title: 'status changes',
+        page: '/',
+        items: transitionItems(transitions),
+      },
+      {
+        name: 'flags',
+        title: 'honesty flags',
+        page: '/honesty',
+        items: flags.map(flagItem).toSorted(byChange),
+      },
+      { name: 'disputes', title: 'disputes', page: '/disputes', items: disputeItems(world) },
+      {
+        name: 'changes',
+        title: 'changes of interface and service',
+        page: '/changelog',
+        items: releaseItems(world),
+      },
+    ]
+    yield* documentsOf(feeds, world)
+    for (const { authored } of world.rails) {
+      const { rail, display_name: title } = authored
+      const items = [
+        ...transitionItems(transitions.filter((event) => event.rail === rail)),
+        ...flags.filter((flag) => flag.rail === rail).map(flagItem),
+      ].toSorted(byChange)
+      yield atomDocument({ name: `rails/${rail}`, title, page: railPath(rail), items }, world)
+    }
+  },
+)
 
-export function* feedDocuments(
-  world: Pick<World, (typeof feedParts)[number]>,
-): Generator<PublicDocument> {
-  const all = [deskFeed, transitionFeed, flagFeed, disputeFeed, changeFeed]
-  yield* documentsOf(
-    all.map((feedOf) => feedOf(world)),
-    world,
-  )
-  const events = world.events.filter(({ kind }) => kind === 'rail_transition')
-  for (const { authored } of world.rails) {
-    yield atomDocument(railFeed(authored, { ...world, events }), world)
-  }
-}
-
-export const tradeFeedParts = [
-  'community',
-  'exchange',
-  'pacts',
-  'signingKeys',
-  'site',
-] as const satisfies readonly (keyof World)[]
-
-export function tradeFeedDocuments(
-  world: Pick<World, (typeof tradeFeedParts)[number]>,
-): Iterable<PublicDocument> {
-  return documentsOf([receiptFeed(world), jobFeed(world), pactFeed(world)], world)
-}
+export const tradeFeedDocuments = snapshotFamily(
+  ['community', 'exchange', 'pacts', 'signingKeys', 'site'],
+  (world) =>
+    documentsOf(
+      [
+        { name: 'receipts', title: 'receipts', page: '/receipts', items: receiptItems(world) },
+        { name: 'jobs', title: 'jobs', page: '/jobs', items: jobItems(world) },
+        { name: 'pacts', title: 'pacts', page: '/pacts', items: pactItems(world) },
+      ],
+      world,
+    ),
+)
 
 type Publisher = Pick<World, 'signingKeys' | 'site'>
 
@@ -107,32 +129,15 @@ function feedPath({ name }: Feed, ending: 'atom' | 'json'): string {
   return `/feeds/${name}.${ending}`
 }
 
-function deskFeed({ articles }: Pick<World, 'articles'>): Feed {
-  return {
-    name: 'desk',
-    title: 'the desk',
-    page: '/desk',
-    items: articles.toSorted(byDate).map(({ slug, title, date, excerpt: text }) => {
-      return { id: `article:${slug}`, path: `/desk/${slug}`, title, text, at: startOf(date) }
-    }),
-  }
+function articleItems({ articles }: Pick<World, 'articles'>): Item[] {
+  return articles.toSorted(byDate).map(({ slug, title, date, excerpt: text }) => {
+    return { id: `article:${slug}`, path: `/desk/${slug}`, title, text, at: startOf(date) }
+  })
 }
 
-function transitionFeed(world: Pick<World, 'events'>): Feed {
-  return {
-    name: 'transitions',
-    title: 'status changes',
-    page: '/',
-    items: transitionItems(world, () => true),
-  }
-}
-
-function transitionItems(
-  { events }: Pick<World, 'events'>,
-  isOf: (rail: string | null) => boolean,
-): Item[] {
-  return events
-    .filter(({ kind, rail }) => kind === 'rail_transition' && isOf(rail))
+/** `transitions`: events of this kind. */
+function transitionItems(transitions: World['events']): Item[] {
+  return transitions
     .toSorted((a, b) => b.seq - a.seq)
     .map(({ rail, seq, title, createdAtMs }) => {
       const path = rail === null ? '/' : `${railPath(rail)}#status`
@@ -142,73 +147,35 @@ function transitionItems(
 
 export const railFeedPath = (rail: string) => `/feeds/rails/${rail}.atom`
 
-function railFeed(
-  { rail, display_name: name }: { readonly rail: string; readonly display_name: string },
-  world: Pick<World, 'closedFlags' | 'events' | 'openFlags'>,
-): Feed {
-  const flags = [...world.openFlags, ...world.closedFlags].filter((flag) => flag.rail === rail)
-  const items = flags.map(flagItem)
-  return {
-    name: `rails/${rail}`,
-    title: name,
-    page: railPath(rail),
-    items: [...transitionItems(world, (of) => of === rail), ...items].toSorted(byChange),
-  }
+function receiptItems({ community }: Pick<World, 'community'>): Item[] {
+  return community.receipts.map(({ receipt_id: id, amount_usdc: amount, rail, ...receipt }) => {
+    const sum = knownAmount({ amount_usdc: amount, ...receipt }) ?? 'unknown'
+    const title = `Receipt of ${sum} USDC on ${rail}, ${receipt.verification}`
+    const text = receipt.summary ?? `Paid to ${receipt.to_wallet}`
+    return { id: `receipt:${id}`, path: receiptPath(id), title, text, at: receipt.accepted_at }
+  })
 }
 
-function receiptFeed({ community }: Pick<World, 'community'>): Feed {
-  return {
-    name: 'receipts',
-    title: 'receipts',
-    page: '/receipts',
-    items: community.receipts.map(({ receipt_id: id, amount_usdc: amount, rail, ...receipt }) => {
-      const sum = knownAmount({ amount_usdc: amount, ...receipt }) ?? 'unknown'
-      const title = `Receipt of ${sum} USDC on ${rail}, ${receipt.verification}`
-      const text = receipt.summary ?? `Paid to ${receipt.to_wallet}`
-      return { id: `receipt:${id}`, path: receiptPath(id), title, text, at: receipt.accepted_at }
-    }),
-  }
+function jobItems({ exchange }: Pick<World, 'exchange'>): Item[] {
+  return exchange.jobs.map(({ id, created_at: at, updated_at: changedAt, ...job }) => {
+    const title = `${job.title ?? id}, ${job.status}`
+    const text = `Budget up to ${job.budget_usdc} USDC. ${job.description ?? ''}`.trim()
+    return { id: `job:${id}`, path: jobPath(id), title, text, at, changedAt }
+  })
 }
 
-function jobFeed({ exchange }: Pick<World, 'exchange'>): Feed {
-  return {
-    name: 'jobs',
-    title: 'jobs',
-    page: '/jobs',
-    items: exchange.jobs.map(({ id, created_at: at, updated_at: changedAt, ...job }) => {
-      const title = `${job.title ?? id}, ${job.status}`
-      const text = `Budget up to ${job.budget_usdc} USDC. ${job.description ?? ''}`.trim()
-      return { id: `job:${id}`, path: jobPath(id), title, text, at, changedAt }
-    }),
-  }
-}
-
-function pactFeed({ pacts }: Pick<World, 'pacts'>): Feed {
+function pactItems({ pacts }: Pick<World, 'pacts'>): Item[] {
   const itemOf = (id: string, phase: string, text: string, at: string) => {
     return { id: `pact:${id}`, path: pactPath(id), title: `Pact ${id}: ${phase}`, text, at }
   }
-  return {
-    name: 'pacts',
-    title: 'pacts',
-    page: '/pacts',
-    items: [
-      ...pacts.settled.map(({ pact_id: id, amount_usdc: amount, settled_at: at }) =>
-        itemOf(id, 'settled', `${amount} USDC`, at),
-      ),
-      ...pacts.inFlight.map(({ pact_id: id, phase_status: phase, next_action: text, ...pact }) =>
-        itemOf(id, phase, text, pact.updated_at),
-      ),
-    ].toSorted(byChange),
-  }
-}
-
-function flagFeed(world: Pick<World, 'closedFlags' | 'openFlags'>): Feed {
-  return {
-    name: 'flags',
-    title: 'honesty flags',
-    page: '/honesty',
-    items: [...world.openFlags, ...world.closedFlags].map(flagItem).toSorted(byChange),
-  }
+  return [
+    ...pacts.settled.map(({ pact_id: id, amount_usdc: amount, settled_at: at }) =>
+      itemOf(id, 'settled', `${amount} USDC`, at),
+    ),
+    ...pacts.inFlight.map(({ pact_id: id, phase_status: phase, next_action: text, ...pact }) =>
+      itemOf(id, phase, text, pact.updated_at),
+    ),
+  ].toSorted(byChange)
 }
 
 function flagItem(flag: Flag): Item {
@@ -226,20 +193,15 @@ function flagItem(flag: Flag): Item {
   }
 }
 
-function disputeFeed({ disputes }: Pick<World, 'disputes'>): Feed {
-  return {
-    name: 'disputes',
-    title: 'disputes',
-    page: '/disputes',
-    items: disputes.newest
-      .slice(0, maxItems)
-      .map(({ dispute_id: id, state, claim, opened_at: at, updated_at: changedAt }) => {
-        const text = `Claim of the disputer: ${claim ?? 'withheld'}`
-        const title = `Dispute ${id}: ${state}`
-        return { id: `dispute:${id}`, path: disputePath(id), title, text, at, changedAt }
-      })
-      .toSorted(byChange),
-  }
+function disputeItems({ disputes }: Pick<World, 'disputes'>): Item[] {
+  return disputes.newest
+    .slice(0, maxItems)
+    .map(({ dispute_id: id, state, claim, opened_at: at, updated_at: changedAt }) => {
+      const text = `Claim of the disputer: ${claim ?? 'withheld'}`
+      const title = `Dispute ${id}: ${state}`
+      return { id: `dispute:${id}`, path: disputePath(id), title, text, at, changedAt }
+    })
+    .toSorted(byChange)
 }
 
 const changeOf = ({ at, changedAt = at }: Item) => changedAt
@@ -249,24 +211,15 @@ const startOf = (date: string) => `${date}T00:00:00.000Z`
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
 /** Contains released versions only, since an unreleased version has no date and may change. */
-function changeFeed({ changelog }: Pick<World, 'changelog'>): Feed {
-  const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
+function releaseItems({ changelog }: Pick<World, 'changelog'>): Item[] {
+  return (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
     const [heading = '', ...lines] = section.trim().split('\n')
     const [, version, date] = release.exec(heading) ?? []
-    return version === undefined || date === undefined ? [] : [{ version, date, lines }]
+    if (version === undefined || date === undefined) return []
+    const text = lines.join(' ').replaceAll(/\s+/g, ' ').trim()
+    const title = `Version ${version}`
+    return [{ id: `version:${version}`, path: '/changelog', title, text, at: startOf(date) }]
   })
-  return {
-    name: 'changes',
-    title: 'changes of interface and service',
-    page: '/changelog',
-    items: sections.map(({ version, date, lines }) => ({
-      id: `version:${version}`,
-      path: '/changelog',
-      title: `Version ${version}`,
-      text: lines.join(' ').replaceAll(/\s+/g, ' ').trim(),
-      at: startOf(date),
-    })),
-  }
 }
 
 function atom(feed: Feed, world: Publisher): string {

@@ -1,6 +1,6 @@
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../cache/memoize.ts'
-import { feedDocuments, feedParts, tradeFeedDocuments, tradeFeedParts } from '../documents/feeds.ts'
+import { feedDocuments, tradeFeedDocuments } from '../documents/feeds.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
@@ -27,8 +27,8 @@ export function createSite(): (
   const referencePagesOf = createReferencePages()
   const documentsOf = memoizeLatest(createPageDocuments)
   const checks = memoizeByParts(['receiptRun'], receiptChecksDocument)
-  const feeds = memoizeByParts(feedParts, (world) => [...feedDocuments(world)])
-  const tradeFeeds = memoizeByParts(tradeFeedParts, (world) => [...tradeFeedDocuments(world)])
+  const feeds = feedDocuments()
+  const tradeFeeds = tradeFeedDocuments()
   const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>
     memoizeByParts(['agentSkills', 'nowMs', 'site'], (world) => [...indexDocuments(listed, world)]),
   )

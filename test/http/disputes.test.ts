@@ -184,7 +184,7 @@ test('a flood of disputes does not displace those of subjects and upheld ones, a
   expect(claims).toEqual(['Claim 2.', 'Claim 0.', ...others])
   const gathered = await gatherDisputes(database, service.clock.now())
   expect(gathered.newest.map(({ claim }) => claim)).toEqual(claims)
-  const feeds = [...feedDocuments(smallWorld({ disputes: gathered }))]
+  const feeds = feedDocuments()(smallWorld({ disputes: gathered }))
   const feed = feeds.find(({ path }) => path === '/feeds/disputes.json')
   expect(JSON.stringify(feed?.body)).toContain('Claim 0.')
   const page = await (await fetch(`${service.url}/receipts/${target.receipt_id}`)).text()
@@ -228,7 +228,7 @@ test('a withheld text is in no answer, and its step keeps the hash that the log 
     expect(await (await fetch(service.url + path)).text()).not.toMatch(/private/i)
   }
   const gathered = await gatherDisputes(service.actions.database, service.clock.now())
-  const feeds = [...feedDocuments(smallWorld({ disputes: gathered }))]
+  const feeds = feedDocuments()(smallWorld({ disputes: gathered }))
   expect(JSON.stringify([gathered, feeds])).not.toMatch(/private/i)
 })
 
