@@ -117,20 +117,14 @@ export async function exportTables(
   }
 }
 
-export interface ExportColumn {
-  readonly name: string
-  /** Booleans are 0 or 1 in SQLite; lists and objects are JSON. */
-  readonly type: string
-  readonly meaning: string
-}
-
+/** Booleans are 0 or 1 in SQLite; lists and objects are JSON. */
 const sqlTypes = new Map([
   ['integer', 'integer'],
   ['boolean', 'integer'],
   ['number', 'real'],
 ])
 
-export function columnsOf(table: z.ZodObject): readonly ExportColumn[] {
+export function columnsOf(table: z.ZodObject) {
   // A named schema would be a reference.
   const schema = schemaOf(z.object(table.shape))
   const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { acceptUnanswered, expireJobs } from '../../src/db/jobs/deadlines.ts'
 import { expireSubscriptions } from '../../src/db/partners.ts'
 import { lastRuns } from '../../src/db/runs.ts'
+import type { JobName } from '../../src/db/runs.ts'
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { createBuildRequestWatch } from '../../src/runtime/build-requests.ts'
 import { exportIfDue } from '../export/export.ts'
@@ -41,6 +42,11 @@ export function createJobs(deps: JobsDeps) {
   const authored = async () => await loadAuthored(buildOptions.dataDir)
   const build = createBuildQueue(deps)
   let hasLogFailed = true
+  const counted = (job: JobName, what: string, work: () => Promise<number>) => () =>
+    runJob(job, deps, async () => {
+      const count = await work()
+      return { detail: `${count} ${what}`, quiet: count === 0 }
+    })
   return {
     /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
     poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
@@ -113,21 +119,11 @@ export function createJobs(deps: JobsDeps) {
         if (list === null) return null
         return { detail: `${list.files.length} files exported`, quiet: false }
       }),
-    standings: () =>
-      runJob('disputes', deps, async () => {
-        const decided = await readStandings(deps, (await authored()).rails)
-        return { detail: `${decided} standings read`, quiet: decided === 0 }
-      }),
-    statements: () =>
-      runJob('statements', deps, async () => {
-        const made = await makeStatements(deps)
-        return { detail: `${made} income statements made`, quiet: made === 0 }
-      }),
-    agents: () =>
-      runJob('agents', deps, async () => {
-        const read = await checkAgents(deps)
-        return { detail: `${read} agents read`, quiet: read === 0 }
-      }),
+    standings: counted('disputes', 'standings read', async () =>
+      readStandings(deps, (await authored()).rails),
+    ),
+    statements: counted('statements', 'income statements made', () => makeStatements(deps)),
+    agents: counted('agents', 'agents read', () => checkAgents(deps)),
     tidy: createTidy(deps),
   }
 }

@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { getMeta } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 
-const counters = {
+const chainReport = z.object({
+  chain: z.string(),
+  /** `stopped`: the call budget was used up; the next run continues. */
+  state: z.enum(['checked', 'stopped', 'failed', 'no rpc', 'no checker']),
+  reason: z.string().optional(),
+  due: z.int(),
   checked: z.int(),
   verified: z.int(),
   provisional: z.int(),
@@ -13,15 +18,6 @@ const counters = {
   errors: z.int(),
   rpc_calls: z.int(),
   rpc_requests: z.int(),
-} as const
-
-const chainReport = z.object({
-  chain: z.string(),
-  /** `stopped`: the call budget was used up; the next run continues. */
-  state: z.enum(['checked', 'stopped', 'failed', 'no rpc', 'no checker']),
-  reason: z.string().optional(),
-  due: z.int(),
-  ...counters,
   heads: z.object({ latest: z.int(), safe: z.int(), finalized: z.int() }).optional(),
 })
 export type ChainReport = z.infer<typeof chainReport>

@@ -13,20 +13,13 @@ import { inSlices, makeDirectories, namesIn, unlinkIfExists, writeUnflushed } fr
 import { flushAll } from './flush.ts'
 import type { Put, SetStore, StoredFile } from './store.ts'
 import { createViews } from './views.ts'
+import type { DirectoryDeps } from './views.ts'
 
 const DRAFTS_DIR = 'drafts'
 const STATS_AT_ONCE = 16
 
-interface DirectoryDeps {
-  readonly publicDir: string
-  readonly fence: number
-  /** @throws LeaseLostError */
-  readonly check: () => Promise<void>
-  readonly beforeStep?: (step: string) => void
-}
-
 export function createDirectory(deps: DirectoryDeps): SetStore {
-  const { publicDir, fence, check, beforeStep } = deps
+  const { publicDir, fence } = deps
   return {
     ...filesBelow(publicDir),
     list: (dir) => listFiles(publicDir, dir),
@@ -57,7 +50,7 @@ export function createDirectory(deps: DirectoryDeps): SetStore {
       return damaged
     },
     canShow: () => Promise.resolve(true),
-    show: createViews({ publicDir, fence, check, beforeStep }),
+    show: createViews(deps),
   }
 }
 

@@ -18,12 +18,12 @@ const OLD = 'old-'
 const MANIFEST_FILES = ['', '.sig', '.br', '.gz'].map((suffix) => `${MANIFEST_FILE}${suffix}`)
 const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
-interface ViewsDeps {
+export interface DirectoryDeps {
   readonly publicDir: string
   readonly fence: number
   /** @throws LeaseLostError */
   readonly check: () => Promise<void>
-  readonly beforeStep: ((step: string) => void) | undefined
+  readonly beforeStep?: (step: string) => void
 }
 
 interface View {
@@ -40,7 +40,7 @@ type Link = Pick<StoredFile, 'key'>
  * Two directories alternate, so that a running request still finds its file. They are in a directory of the lease, which
  * the next leader renames, so that a paused builder cannot switch `current` back.
  */
-export function createViews(deps: ViewsDeps): SetStore['show'] {
+export function createViews(deps: DirectoryDeps): SetStore['show'] {
   const { publicDir, fence, check, beforeStep: step } = deps
   const own = `${VIEWS_DIR}/${fence}`
   const views: readonly [View, View] = [
