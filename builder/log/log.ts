@@ -67,24 +67,25 @@ export function createLedgerLog(deps: LedgerLogDeps) {
 
   async function grow(): Promise<boolean> {
     // The database may lose entries meanwhile, by a failover to a lagging replica.
-    const signed = await findCheckpoint(database.reader, 'signed')
+    let signed = await findCheckpoint(database.reader, 'signed')
     if ((signed?.size ?? 0) < (seen ?? 0)) seen = undefined
     if (seen === undefined) {
       const { restored, ...found } = await restoreLog(database, files, signer.key)
       if (restored > 0) log.warn('the database lacked entries of the published log', { restored })
       await requireEnd(database, found.seen !== null, deps)
       seen = found.seen
+      signed = await findCheckpoint(database.reader, 'signed')
     }
     await requireSteadyClock()
     const before = seen
     conflicts = []
-    seen = await publishLog(deps, seen)
+    seen = await publishLog(deps, seen, signed)
     if ((await queuedEntries(database.reader, 1)).length === 0) return seen !== before
     // A batch that is not full ends the run: under load the queue is never empty, and witnesses would wait.
     for (let [taken, after] = [batch, 0]; taken === batch;) {
       const nowMs = await requireSteadyClock()
       const done = await database.write((tx) => sequence(tx, signer, nowMs, after))
-      seen = await publishLog(deps, seen)
+      seen = await publishLog(deps, seen, done.signed)
       conflicts = [...conflicts, ...done.conflicts]
       taken = done.taken
       after = done.last

@@ -3,7 +3,7 @@ import { immutable } from '../../src/core/documents.ts'
 import { checkpointHeaders, logPath } from '../../src/core/tlog/paths.ts'
 import { newTiles, packEntries, tilePath, tileWidth } from '../../src/core/tlog/tiles.ts'
 import type { Tile } from '../../src/core/tlog/tiles.ts'
-import { entriesBetween, findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
+import { entriesBetween, putCheckpoint, tilesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
@@ -17,13 +17,15 @@ export interface PublishLogDeps {
 
 const tileHeaders = { 'content-type': 'application/octet-stream', 'cache-control': immutable }
 
+type Checkpoint = Omit<StoredCheckpoint, 'name'>
+
 /** Publishes the entries after `seen`, the size that readers see. Returns the new size; null if there is no log yet. */
 export async function publishLog(
   deps: PublishLogDeps,
   seen: number | null,
+  signed: Checkpoint | null,
 ): Promise<number | null> {
   const { database, files, beforeStep: step } = deps
-  const signed = await findCheckpoint(database.reader, 'signed')
   if (signed === null || signed.size === seen) return seen
   for (const tile of newTiles(seen ?? 0, signed.size)) {
     for (const { path, bytes } of await filesOf(database, tile)) {
@@ -39,7 +41,7 @@ export async function publishLog(
 /** The files of its tiles must be durable. */
 export async function publishCheckpoint(
   { database, files, beforeStep: step }: PublishLogDeps,
-  { size, note }: Omit<StoredCheckpoint, 'name'>,
+  { size, note }: Checkpoint,
 ): Promise<void> {
   step?.('publish the checkpoint')
   await files.put(logPath('checkpoint'), Buffer.from(note), checkpointHeaders)

@@ -6,8 +6,8 @@ import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { isSame, rootOf } from '../../src/core/tlog/merkle.ts'
 import type { NoteKey } from '../../src/core/tlog/note.ts'
 import { logPath } from '../../src/core/tlog/paths.ts'
-import { nodesOf, tilePath, tileWidth, unpackEntries } from '../../src/core/tlog/tiles.ts'
-import { findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
+import { tilePath, tileWidth, unpackEntries } from '../../src/core/tlog/tiles.ts'
+import { findCheckpoint, nodesIn, putCheckpoint } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import { restoredAtMs } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -38,7 +38,7 @@ export async function restoreLog(
   const seen = { size: published.size, note }
   const { size } = signed
   if (size >= published.size) {
-    const read = nodesOf(published.size, tilesIn(database.reader))
+    const read = nodesIn(database.reader, published.size)
     requireSame(await rootOf(published.size, read), published)
     const recorded = (await findCheckpoint(database.reader, 'published'))?.size ?? 0
     if (published.size < recorded) {

@@ -7,13 +7,14 @@ import { isoTime } from '../../src/core/time.ts'
 import { entryBytes, logEntry, parseEntry } from '../../src/core/tlog/entry.ts'
 import type { LogEntry } from '../../src/core/tlog/entry.ts'
 import { leafHash, rootOf } from '../../src/core/tlog/merkle.ts'
-import { growTiles, nodesOf } from '../../src/core/tlog/tiles.ts'
+import { growTiles } from '../../src/core/tlog/tiles.ts'
 import type { ReadTile } from '../../src/core/tlog/tiles.ts'
 import {
   addEntries,
   entriesBetween,
   findCheckpoint,
   lastOfEach,
+  nodesIn,
   putCheckpoint,
   queuedEntries,
   tilesIn,
@@ -24,20 +25,21 @@ import type { Db } from '../../src/db/schema.ts'
 export const batch = 512
 
 /**
- * Logs queued rows after the number `after`. Returns their count, the last number, and the ids of rows that the log contains
- * with different content, which stay queued.
+ * Logs queued rows after the number `after`. Returns their count, the last number, the new checkpoint, and the ids of rows
+ * that the log contains with different content, which stay queued.
  */
 export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after: number) {
   const queue = await queuedEntries(tx, batch, after)
   const taken = queue.length
   const last = queue.at(-1)?.seq ?? after
-  if (taken === 0) return { taken, last, conflicts: [] }
+  if (taken === 0) return { taken, last, conflicts: [], signed: null }
   const size = (await findCheckpoint(tx, 'signed'))?.size ?? 0
   const { entries, done, conflicts } = await entriesOf(tx, size, nowMs, queue)
   await deleteRecords(tx, 'log_queue', { seq: done.map(({ seq }) => seq) })
   const root = await append(tx, size, entries)
-  await putCheckpoint(tx, 'signed', signCheckpoint(signer, size + entries.length, root))
-  return { taken, last, conflicts }
+  const signed = signCheckpoint(signer, size + entries.length, root)
+  await putCheckpoint(tx, 'signed', signed)
+  return { taken, last, conflicts, signed }
 }
 
 /** Stores entries that follow the first `size`. Returns the new root. */
@@ -56,7 +58,7 @@ export async function append(
   const stored = tilesIn(tx)
   const read: ReadTile = async (tile) =>
     grown.get(`${tile.level}/${tile.at}`) ?? (await stored(tile))
-  return await rootOf(size + entries.length, nodesOf(size + entries.length, read))
+  return await rootOf(size + entries.length, nodesIn(tx, size + entries.length, read))
 }
 
 async function entriesOf(tx: Db, size: number, nowMs: number, queue: readonly QueuedRow[]) {

@@ -8,8 +8,7 @@ import { parseNumber } from '../../src/core/tlog/checkpoint.ts'
 import { consistencyProof } from '../../src/core/tlog/merkle.ts'
 import type { NoteKey } from '../../src/core/tlog/note.ts'
 import type { KnownWitness, WitnessPolicy } from '../../src/core/tlog/policy.ts'
-import { nodesOf } from '../../src/core/tlog/tiles.ts'
-import { findCheckpoint, tilesIn } from '../../src/db/log.ts'
+import { findCheckpoint, nodesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { readLimited } from '../../src/outbound/read-limited.ts'
@@ -36,7 +35,7 @@ type Checkpoint = Omit<StoredCheckpoint, 'name'>
 
 async function submit(deps: AskDeps, url: string, old: number, { size, note }: Checkpoint) {
   const { database, fetch, signal } = deps
-  const hashes = await consistencyProof(old, size, nodesOf(size, tilesIn(database.reader)))
+  const hashes = await consistencyProof(old, size, nodesIn(database.reader, size))
   const body = [`old ${old}`, ...hashes.map(toBase64), '', note].join('\n')
   return await withTimeout({ timeoutMs, signal }, async (limited) => {
     const init = { method: 'POST', body, redirect: 'error', signal: limited } as const

@@ -1,4 +1,5 @@
 /** The log: its queue, its entries in order, and the tiles of their hashes. */
+import { hash } from 'node:crypto'
 
 import { CompiledQuery } from 'kysely'
 
@@ -7,7 +8,8 @@ import { canonicalize } from '../core/canonical-json.ts'
 import { formatProof } from '../core/tlog/checkpoint.ts'
 import { parseEntry } from '../core/tlog/entry.ts'
 import type { LogEntryKind, LogEntry } from '../core/tlog/entry.ts'
-import { hashLength, inclusionProof } from '../core/tlog/merkle.ts'
+import { hashLength, inclusionProof, nodeMark } from '../core/tlog/merkle.ts'
+import type { ReadNode } from '../core/tlog/merkle.ts'
 import { nodesOf } from '../core/tlog/tiles.ts'
 import type { ReadTile } from '../core/tlog/tiles.ts'
 import { insertWholeRows } from './insert-rows.ts'
@@ -117,7 +119,7 @@ export async function proofOf(db: Db, kind: LogEntryKind, id: string): Promise<s
   const shown = [witnessed, published].find((one) => one !== null && found.position < one.size)
   if (shown === undefined || shown === null) return null
   const { size, note: checkpoint } = shown
-  const hashes = await inclusionProof(found.position, size, nodesOf(size, tilesIn(db)))
+  const hashes = await inclusionProof(found.position, size, nodesIn(db, size))
   const entry = Buffer.from(found.entry)
   return formatProof({ entry, index: found.position, hashes, checkpoint })
 }
@@ -143,6 +145,13 @@ export const tilesIn =
     }
     return hashes.subarray(0, width * hashLength)
   }
+
+/** `nodeHash` by OpenSSL, in half of its time. */
+const hashNode = (left: Uint8Array, right: Uint8Array): Uint8Array =>
+  hash('sha256', Buffer.concat([nodeMark, left, right]), 'buffer')
+
+export const nodesIn = (db: Db, size: number, readTile = tilesIn(db)): ReadNode =>
+  nodesOf(size, readTile, hashNode)
 
 export type StoredCheckpoint = RecordOf<'log_checkpoints'>
 

@@ -18,7 +18,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
 }
 
 const leafMark = Uint8Array.of(0)
-const nodeMark = Uint8Array.of(1)
+export const nodeMark = Uint8Array.of(1)
 
 export async function rootOf(size: number, read: ReadNode): Promise<Uint8Array> {
   return size === 0 ? emptyRoot() : await rangeRoot(0, size, read)
