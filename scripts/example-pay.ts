@@ -2,7 +2,7 @@
  * `npm run example:pay`: an agent buys one answer, offline. Starts a local chain with the code of USDC and the service
  * with `SETTLEMENT=local`; then the published x402 client pays for the ranking with a new key.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -12,9 +12,11 @@ import { formatUnits } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 
+import { hexData } from '../src/chain/values.ts'
 import { arbitrage } from '../src/contract/schemas/arbitrage.ts'
-import { startNodeServer } from '../test/support/server-process.ts'
+import { startLedger } from '../test/support/server-process.ts'
 import { startUsdcChain } from '../test/support/usdc-chain.ts'
+import { chainAccount, localSettlement } from '../test/support/x402-payment.ts'
 
 const ROWS_SHOWN = 5
 
@@ -32,29 +34,15 @@ const folder = mkdtempSync(join(tmpdir(), 'ledger-example-'))
 const chain = await startUsdcChain()
 try {
   // The settler pays for gas and never holds USDC; the receiver is only an address.
-  const settlerKey = generatePrivateKey()
-  const settlerKeyFile = join(folder, 'settler.key')
-  writeFileSync(settlerKeyFile, `${settlerKey}\n`, { mode: 0o600 })
-  await chain.fund(privateKeyToAccount(settlerKey).address)
-  const receiver = privateKeyToAccount(generatePrivateKey()).address
+  const settlement = localSettlement(folder, chain.url)
+  const { PAYMENT_RECEIVER: receiver } = settlement
+  await chain.fund(chainAccount('settler').address)
   const payer = privateKeyToAccount(generatePrivateKey())
   await chain.mint(payer.address, 1_000_000n)
 
   say(`# Starting the ledger, which is paid at ${receiver} and reads the chain at ${chain.url}`)
-  const ledger = await startNodeServer(new URL('../src/main.js', import.meta.url), {
-    env: {
-      DATA_DIR: join(folder, 'data'),
-      PUBLIC_DIR: join(folder, 'public'),
-      DATABASE_URL: '',
-      BUILDER: 'embedded',
-      POLL: 'off',
-      // Requests before the service is ready could reach the rate limit of the address.
-      LIMITS: 'off',
-      SETTLEMENT: 'local',
-      SETTLER_KEY_FILE: settlerKeyFile,
-      PAYMENT_RECEIVER: receiver,
-      RPC_URL_BASE: chain.url,
-    },
+  const ledger = await startLedger(folder, {
+    env: { ...settlement, BUILDER: 'embedded' },
     readyPath: '/api/v1/rails',
   })
   const { origin } = ledger
@@ -89,9 +77,8 @@ try {
     const settlement = decodePaymentResponseHeader(paid.headers.get('PAYMENT-RESPONSE') ?? '')
     show(settlement)
 
-    const { transaction } = settlement
-    if (!isHash(transaction)) throw new Error(`no transaction: ${transaction}`)
-    const { status, blockNumber } = await chain.client.getTransactionReceipt({ hash: transaction })
+    const hash = hexData.parse(settlement.transaction)
+    const { status, blockNumber } = await chain.client.getTransactionReceipt({ hash })
     say(`\n# On the chain: ${status} in block ${blockNumber}`)
     say(`payer has ${usdc(await chain.balanceOf(payer.address))}`)
     say(`receiver has ${usdc(await chain.balanceOf(receiver))}`)
@@ -107,8 +94,4 @@ try {
 } finally {
   await chain.stop()
   rmSync(folder, { recursive: true, force: true })
-}
-
-function isHash(text: string): text is `0x${string}` {
-  return /^0x[0-9a-f]{64}$/.test(text)
 }

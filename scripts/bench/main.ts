@@ -1,22 +1,24 @@
 /** `npm run bench -- [suite…] [--quick] [--receipts N] [--json FILE]`: measures, prints tables, and updates the file. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { z } from 'zod'
 
-import { suiteRun } from '../../builder/site/docs/performance.ts'
+import { suiteRun, suiteTable } from '../../builder/site/docs/performance.ts'
 import type { SuiteRun } from '../../builder/site/docs/performance.ts'
 import { isoDate } from '../../src/core/time.ts'
+import { fillLedger } from '../../test/support/large-ledger.ts'
 import { measure } from './bench.ts'
 import type { Stoppable, Suite } from './bench.ts'
+import { databaseIn } from './processes.ts'
 import * as builds from './suites/builds.ts'
+import * as programs from './suites/programs.ts'
 import * as reads from './suites/reads.ts'
-import * as starts from './suites/starts.ts'
 import * as writes from './suites/writes.ts'
 
-const suites: Readonly<Record<string, Suite>> = { ...reads, ...writes, ...builds, ...starts }
+const suites: Readonly<Record<string, Suite>> = { ...reads, ...writes, ...builds, ...programs }
 /** Their figures depend on the number of receipts. */
 const sized = ['lists', 'visible', 'build', 'log', 'start']
 
@@ -29,7 +31,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const { quick, json } = values
-const many = (count: number) => (quick ? count / 4 : count)
+const many = (count: number) => (quick ? count / 8 : count)
 const receipts = Number(values.receipts ?? (quick ? 100_000 : 1_000_000))
 const unknown = positionals.filter((name) => !Object.hasOwn(suites, name))
 if (unknown.length > 0 || !Number.isSafeInteger(receipts)) {
@@ -40,14 +42,14 @@ if (unknown.length > 0 || !Number.isSafeInteger(receipts)) {
 
 // Removed at the end: for minutes after thousands of files are deleted, ext4 creates new files up to ten times more slowly.
 const runDir = mkdtempSync(join(tmpdir(), 'ledger-bench-'))
+const filled = join(runDir, 'large.db')
+let filling: Promise<void> | undefined
 try {
   for (const [name, suite] of Object.entries(suites)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue
-    const rows = await run(suite, join(runDir, name))
-    console.log(`\n## ${name}\n`)
-    console.table(rows)
-    if (json === undefined || rows.length === 0) continue
-    update(json, {
+    const rows = await run(suite, mkdtempSync(join(runDir, name)))
+    if (rows.length === 0) continue
+    const measured: SuiteRun = {
       suite: name,
       receipts: sized.includes(name) ? receipts : null,
       measuredOn: isoDate(Date.now()),
@@ -56,7 +58,9 @@ try {
       cores: availableParallelism(),
       cpu: cpus()[0]?.model ?? 'unknown',
       rows,
-    })
+    }
+    console.log(`${suiteTable([measured]).md}\n`)
+    if (json !== undefined) update(json, measured)
   }
 } finally {
   rmSync(runDir, { recursive: true, force: true })
@@ -70,11 +74,14 @@ async function run(suite: Suite, dir: string): Promise<SuiteRun['rows']> {
     servers.unshift(server)
     return server
   }
+  const fill = async () => {
+    filling ??= fillLedger(filled, receipts)
+    await filling
+    cpSync(filled, databaseIn(dir))
+  }
   try {
-    mkdirSync(dir)
     const rows: SuiteRun['rows'] = []
-    const benches = await suite({ quick, many, receipts, dir, running })
-    for (const bench of [benches].flat()) {
+    for (const bench of await suite({ many, receipts, dir, fill, running })) {
       console.error(bench.what)
       rows.push(...(await measure(bench, quick ? 2 : 7)))
     }

@@ -5,16 +5,12 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { createLedgerLog } from '../../builder/log/log.ts'
-import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { noteSigner } from '../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { formatKey } from '../../src/core/tlog/note.ts'
 import { queueEntries } from '../../src/db/log.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../db/temp-database.ts'
-import { beginLog } from '../support/publish-log.ts'
-import { quietLog } from '../support/quiet-log.ts'
+import { beginLog, localDirectory, localLog } from '../support/publish-log.ts'
 import { isRunnable, leavesNothingOut } from '../support/runnable.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 
@@ -30,14 +26,7 @@ describe.runIf(leavesNothingOut || (hasPackages && isRunnable('go')))('Go', () =
   test('Go verifies checkpoint, consistency and every entry of a published log, and refuses a changed one', async () => {
     const [database, dir] = [await tempDatabase(), tempFolder()]
     await beginLog(database, signer)
-    const deps = {
-      database,
-      files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),
-      signer,
-      clock: systemClock,
-      log: quietLog,
-    }
-    const log = createLedgerLog({ ...deps, askSizes: () => Promise.resolve([]) })
+    const log = localLog({ database, files: localDirectory(dir), signer })
     const older = join(dir, 'older')
     for (const [from, count] of [
       [0, 200],

@@ -12,6 +12,7 @@ import {
   chainAccount,
   chainKey,
   headerOf,
+  localSettlement,
   paymentV2,
   settlementCall,
   signAuthorization,
@@ -27,20 +28,15 @@ const settler = chainAccount('settler').address
 
 const program = useProgram()
 const { tests, charged } = usePaymentChain()
-const keyFile = join(program.dir, 'settler.key')
 let ledger: Ledger
 
 beforeEach(async () => {
-  writeFileSync(keyFile, `${chainKey('settler')}\n`, { mode: 0o600 })
   await tests.chain.fund(settler)
   ledger = newLedger(program, {
     BUILDER: 'off',
     POLL: 'off',
     LOG_LEVEL: 'debug',
-    SETTLEMENT: 'local',
-    SETTLER_KEY_FILE: keyFile,
-    PAYMENT_RECEIVER: receiver,
-    RPC_URL_BASE: tests.proxy.url,
+    ...localSettlement(program.dir, tests.proxy.url),
   })
   return ledger.remove
 })

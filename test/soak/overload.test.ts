@@ -10,9 +10,9 @@ import type { Timed } from '../support/clients.ts'
 import { headerOf, requestText } from '../support/keep-alive.ts'
 import type { Answer, Connection } from '../support/keep-alive.ts'
 import { percentile } from '../support/percentile.ts'
+import { heapOf, sampleOf } from '../support/process-samples.ts'
 import type { Running } from '../support/program.ts'
 import { nearWallet } from '../support/wallets.ts'
-import { heapOf, sampleOf } from './process-samples.ts'
 
 const PHASE_MS = 3000
 /** The flood has seven times the concurrency limit, so that every machine refuses most requests. */

@@ -1,5 +1,4 @@
 /** Runs service and builder under mixed load at 70 % of their capacity. */
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -13,11 +12,13 @@ import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
 import { percentile } from '../support/percentile.ts'
+import { childrenOf, fileMiB, heapOf, sampleOf, trendOf } from '../support/process-samples.ts'
+import type { Sample } from '../support/process-samples.ts'
 import { run } from '../support/program.ts'
 import type { Running } from '../support/program.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
-import { chainAccount, chainKey } from '../support/x402-payment.ts'
+import { chainAccount, localSettlement } from '../support/x402-payment.ts'
 import {
   MAX_UNDER_WAY,
   asFastAsTheyGo,
@@ -25,13 +26,10 @@ import {
   feedPrice,
   paceOf,
   payer,
-  receiver,
   startLoad,
   within,
 } from './load.ts'
 import type { Load, Pace, Request } from './load.ts'
-import { childrenOf, fileMiB, heapOf, sampleOf, trendOf } from './process-samples.ts'
-import type { Sample } from './process-samples.ts'
 
 const SHARE_OF_CAPACITY = 0.7
 const EVERY_MS = 500
@@ -71,15 +69,10 @@ beforeAll(async () => {
   chain = await startUsdcChain()
   await chain.mint(payer.address, funds)
   await chain.fund(settler, 10n ** 21n)
-  const keyFile = join(program.dir, 'settler.key')
-  writeFileSync(keyFile, `${chainKey('settler')}\n`, { mode: 0o600 })
   ledger = newLedger(program, {
     POLL: 'off',
     LOG_LEVEL: 'warn',
-    SETTLEMENT: 'local',
-    SETTLER_KEY_FILE: keyFile,
-    PAYMENT_RECEIVER: receiver,
-    RPC_URL_BASE: chain.url,
+    ...localSettlement(program.dir, chain.url),
     TRUSTED_PROXIES: '127.0.0.1',
   })
   const builder = ledger.builder(['--once'])

@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 
 import type { BuildOptions } from '../../builder/jobs/build.ts'
-import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { railAdapters } from '../../builder/rails/index.ts'
 import { createHistory } from '../../builder/world/history.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { version } from '../../src/contract/version.ts'
 import { hourMs } from '../../src/core/time.ts'
+import { localDirectory } from './publish-log.ts'
 import { quietLog } from './quiet-log.ts'
 
 type BuildPlace = Pick<BuildOptions, 'database' | 'dataDir' | 'keys' | 'stateDir'>
@@ -18,7 +18,6 @@ export const firstExchangeKeys = {
 } as const
 
 export function buildOptions(place: BuildPlace): Omit<BuildOptions, 'nowMs'> {
-  const check = () => Promise.resolve()
   const publicDir = join(place.stateDir, 'public')
   return {
     ...place,
@@ -33,8 +32,8 @@ export function buildOptions(place: BuildPlace): Omit<BuildOptions, 'nowMs'> {
     },
     pollEveryMs: 6 * hourMs,
     exchangeKeys: () => Promise.resolve(firstExchangeKeys),
-    store: createDirectory({ publicDir, fence: 1, check }),
-    check,
+    store: localDirectory(publicDir),
+    check: () => Promise.resolve(),
     assetsDir: null,
     repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' } },
     log: quietLog,

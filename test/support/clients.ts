@@ -9,6 +9,10 @@ import { percentile } from './percentile.ts'
 import type { Address } from './raw-http.ts'
 
 export type Timed = Pick<Answer, 'status' | 'tookMs'>
+interface SendOptions {
+  readonly clients: number
+  readonly over?: AbortSignal
+}
 type ByKind<Value> = Readonly<Record<string, readonly Value[]>>
 
 /** Sends a request of each kind every `everyMs`, whether or not earlier ones are answered. */
@@ -56,6 +60,19 @@ export async function sendQueue(
     }
   }
   await Promise.all(connections.map(client))
+  return answers
+}
+
+/** Sends requests over new connections, each with one at a time. */
+export async function sendAll(
+  addresses: readonly Address[],
+  requests: Iterable<string>,
+  { clients, over = new AbortController().signal }: SendOptions,
+): Promise<readonly Timed[]> {
+  const share = Math.ceil(clients / addresses.length)
+  const opened = await Promise.all(addresses.map((address) => openConnections(address, share)))
+  const answers = await sendQueue(opened.flat(), requests, { over })
+  for (const { close } of opened.flat()) close()
   return answers
 }
 

@@ -10,6 +10,8 @@ import type { ServerProcess } from './server-process.ts'
 export interface EdgeOptions {
   readonly servicePort: number
   readonly publicDir: string
+  /** The default is the shipped configuration. */
+  readonly config?: string
   /** Further texts of the configuration and what replaces them. */
   readonly changes?: readonly Replacement[]
 }
@@ -17,12 +19,14 @@ export interface EdgeOptions {
 type Replacement = readonly [from: string, to: string]
 
 /** Its workers may read the files of this user. */
-export const nginxUser = userInfo().uid === 0 ? 'user root;' : ''
+const nginxUser = userInfo().uid === 0 ? 'user root;' : ''
 
 export async function startNginx(options: EdgeOptions): Promise<ServerProcess> {
-  const { servicePort, publicDir, changes = [] } = options
-  return await startNginxWith((dir, port) =>
-    substitute('nginx.conf', [
+  const { servicePort, publicDir, config = 'scripts/deploy/nginx.conf', changes = [] } = options
+  return await run('nginx', (dir, port) => {
+    mkdirSync(join(dir, 'state'))
+    const file = join(dir, 'nginx.conf')
+    const conf = substitute(config, [
       ['user www-data;', nginxUser],
       ['pid /run/nginx.pid;', `pid ${dir}/nginx.pid;`],
       ['/var/lib/nginx/', `${dir}/state/`],
@@ -30,25 +34,15 @@ export async function startNginx(options: EdgeOptions): Promise<ServerProcess> {
       ['server 127.0.0.1:8787;', `server 127.0.0.1:${servicePort};`],
       ['/var/lib/agent-income-ledger/public/', `${publicDir}/`],
       ...changes,
-    ]),
-  )
-}
-
-/** @param configure returns a configuration, whose state is in `state` of the directory */
-export async function startNginxWith(
-  configure: (dir: string, port: number) => string,
-): Promise<ServerProcess> {
-  return await run('nginx', (dir, port) => {
-    mkdirSync(join(dir, 'state'))
-    const file = join(dir, 'nginx.conf')
-    writeFileSync(file, configure(dir, port))
+    ])
+    writeFileSync(file, conf)
     return ['-c', file, '-p', dir, '-g', 'daemon off;']
   })
 }
 
 export async function startCaddy({ servicePort, publicDir }: EdgeOptions): Promise<ServerProcess> {
   return await run('caddy', (dir, port) => {
-    const conf = substitute('Caddyfile', [
+    const conf = substitute('scripts/deploy/Caddyfile', [
       ['http://:80 {', `http://:${port} {`],
       ['reverse_proxy 127.0.0.1:8787 {', `reverse_proxy 127.0.0.1:${servicePort} {`],
       ['/var/lib/agent-income-ledger/public/', `${publicDir}/`],
@@ -60,10 +54,10 @@ export async function startCaddy({ servicePort, publicDir }: EdgeOptions): Promi
 }
 
 /** @throws Error if the file does not contain a text, whose setting would then stay as shipped */
-function substitute(name: string, replacements: readonly Replacement[]): string {
-  const shipped = readFileSync(join(packageRoot, 'scripts/deploy', name), 'utf8')
+function substitute(path: string, replacements: readonly Replacement[]): string {
+  const shipped = readFileSync(join(packageRoot, path), 'utf8')
   return replacements.reduce((text, [from, to]) => {
-    if (!text.includes(from)) throw new Error(`${name} does not contain ${from}`)
+    if (!text.includes(from)) throw new Error(`${path} does not contain ${from}`)
     return text.replaceAll(from, to)
   }, shipped)
 }

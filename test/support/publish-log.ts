@@ -1,10 +1,13 @@
 import { createLedgerLog } from '../../builder/log/log.ts'
+import type { LedgerLog, LedgerLogDeps } from '../../builder/log/log.ts'
 import { createDirectory } from '../../builder/publish/store/directory.ts'
+import type { Put, SetStore } from '../../builder/publish/store/store.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { emptyCheckpoint } from '../../src/auth/notes.ts'
 import type { NoteSigner } from '../../src/auth/notes.ts'
 import { findCheckpoint, putCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
 import { quietLog } from './quiet-log.ts'
 
 /** Makes a database know the log, as the start of a new ledger does. */
@@ -13,13 +16,43 @@ export async function beginLog({ reader, write }: OpenDatabase, signer: NoteSign
   await write((tx) => putCheckpoint(tx, 'signed', emptyCheckpoint(signer)))
 }
 
+/** A directory of published files without a lease. */
+export function localDirectory(publicDir: string): SetStore {
+  return createDirectory({ publicDir, fence: 1, check: () => Promise.resolve() })
+}
+
+/** A directory that remembers the files written to it, so that a peer can write the same. */
+export function recordingDirectory(publicDir: string) {
+  const directory = localDirectory(publicDir)
+  const alone: Parameters<typeof directory.put>[] = []
+  const together: Parameters<Put>[] = []
+  const put = (...file: (typeof alone)[number]) => {
+    alone.push(file)
+    return directory.put(...file)
+  }
+  const batch: typeof directory.batch = (work) =>
+    directory.batch((putFile) =>
+      work((...file) => {
+        together.push(file)
+        return putFile(...file)
+      }),
+    )
+  return { files: { ...directory, put, batch }, alone, together }
+}
+
+/** A log without witnesses. */
+export function localLog(
+  deps: Pick<LedgerLogDeps, 'database' | 'files' | 'signer'> & Partial<LedgerLogDeps>,
+): LedgerLog {
+  const askSizes = () => Promise.resolve([])
+  return createLedgerLog({ clock: systemClock, log: quietLog, askSizes, ...deps })
+}
+
 /** Logs what the service has queued, as the builder does, and publishes the log in `publicDir`. */
 export async function publishLog(
   { database, ledgerLog: { signer }, clock }: InstalledDeps,
   publicDir: string,
 ): Promise<void> {
-  const files = createDirectory({ publicDir, fence: 1, check: () => Promise.resolve() })
   await beginLog(database, signer)
-  const askSizes = () => Promise.resolve([])
-  await createLedgerLog({ database, files, signer, clock, log: quietLog, askSizes }).grow()
+  await localLog({ database, files: localDirectory(publicDir), signer, clock }).grow()
 }

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 
 import type { Kysely } from 'kysely'
 
+import { railAdapters } from '../../builder/rails/index.ts'
+import { demoRulesFile } from '../../builder/world/demo-rules.ts'
 import { grantOf } from '../../src/actions/receipt-acceptance.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
@@ -13,6 +15,7 @@ import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import type { NewReceipt } from '../../src/db/receipts/receipts.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
+import { demoMarkerPath } from '../../src/runtime/demo.ts'
 import { nearWallet, receiptSignature, signedBody } from './wallets.ts'
 import type { TestKey, TestWallet } from './wallets.ts'
 
@@ -84,6 +87,16 @@ export function copyBoardData(to: string, key: TestKey): void {
   cpSync('data', to, { recursive: true, filter: (path) => !path.endsWith('data/run') })
   const listed = JSON.stringify({ platforms: [listedPlatform(key)] })
   writeFileSync(join(to, 'platforms.json'), listed)
+}
+
+/** Makes a folder a demo, which reads authored files of its own, with such a platform. Returns the settings of the demo. */
+export function listBoard(dataDir: string, key: TestKey): Readonly<Record<string, string>> {
+  const authored = join(dataDir, 'authored')
+  copyBoardData(authored, key)
+  const rules = railAdapters.map(({ rail, rule }) => ({ rail, rule }))
+  writeFileSync(join(authored, demoRulesFile), JSON.stringify(rules))
+  writeFileSync(demoMarkerPath(dataDir), 'A test platform.\n')
+  return { DEMO: 'on' }
 }
 
 /** The request body of a receipt that the platform issued. Each number gives another one. */

@@ -1,12 +1,15 @@
 /** Servers as child processes. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+import { packageRoot } from '../../src/runtime/runtime.ts'
 import type { Address } from './raw-http.ts'
 
 const startTimeoutMs = 120_000
@@ -20,13 +23,45 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>
 }
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** The server is ready when it answers this path with 200, or with any status if `anyStatus` is set. */
   readonly readyPath: string
   readonly anyStatus?: boolean
   readonly probeEveryMs?: number
+}
+
+/** The bundle of a program of this checkout. */
+export const programOf = (source: string): string =>
+  join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'))
+
+/** Settings of a ledger in a folder that reads no network. */
+export function ledgerIn(dir: string): Readonly<Record<string, string>> {
+  const [DATA_DIR, PUBLIC_DIR] = [join(dir, 'run'), join(dir, 'public')]
+  return { DATA_DIR, PUBLIC_DIR, DATABASE_URL: '', LOG_LEVEL: 'warn', POLL: 'off' }
+}
+
+/** Starts the service of a ledger in a folder, without builder, limits, polls or a log line per request. */
+export async function startLedger(
+  dir: string,
+  options: Partial<ServerOptions> = {},
+): Promise<ServerProcess> {
+  const env = { ...ledgerIn(dir), LIMITS: 'off', BUILDER: 'off', ...options.env }
+  return await startNodeServer(programOf('src/main.ts'), { readyPath: '/healthz', ...options, env })
+}
+
+/** Publishes the documents of a ledger, and returns the peak of the memory of the builder. */
+export function buildOnce(dir: string): { readonly peakMb: number } {
+  const file = join(dir, 'status')
+  const atExit = `import { readFileSync, writeFileSync } from 'node:fs'
+    process.on('exit', () => writeFileSync('${file}', readFileSync('/proc/self/status')))`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(atExit)}`
+  const env = { ...process.env, ...ledgerIn(dir), NODE_OPTIONS }
+  const args = [programOf('builder/main.ts'), '--once']
+  execFileSync(process.execPath, args, { env, stdio: 'inherit' })
+  const [, kib] = /VmHWM:\s+(\d+)/.exec(readFileSync(file, 'utf8')) ?? []
+  return { peakMb: (Number(kib) * 1024) / 1e6 }
 }
 
 /** Starts a Node server, which gets its address by `HOST`, `PORT` and `SITE_URL`. */

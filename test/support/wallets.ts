@@ -4,6 +4,7 @@ import type { KeyObject } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
 
 import { bodySha256, messages, sha256Hex, signingText } from '../../src/auth/messages.ts'
+import { evmSigner } from '../../src/client/signers.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import { neverLogKey } from './no-secrets.ts'
 
@@ -31,6 +32,12 @@ export function evmWallet(name: string): TestWallet {
     id: account.address.toLowerCase(),
     sign: (message) => account.signMessage({ message }),
   }
+}
+
+/** Signs by WebAssembly, in a fifth of the time of viem. */
+export async function fastEvmWallet(name: string): Promise<TestWallet> {
+  const { wallet, signMessage } = await evmSigner(seedOf(name))
+  return { address: wallet, id: wallet.toLowerCase(), sign: signMessage }
 }
 
 export interface TestKey {

@@ -1,5 +1,7 @@
 /** Payments as x402 clients make them (scheme `exact` of EVM chains, EIP-3009). */
 import { createHash, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { bytesToHex, encodeFunctionData } from 'viem'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
@@ -18,6 +20,14 @@ export function chainKey(name: string): Hex {
   const key = createHash('sha256').update(`chain account ${name}`).digest()
   neverLogKey(key)
   return bytesToHex(key)
+}
+
+/** Settings of a service that settles on a node by the wallet `settler`, whose key is written to `dir`. */
+export function localSettlement(dir: string, RPC_URL_BASE: string) {
+  const SETTLER_KEY_FILE = join(dir, 'settler.key')
+  writeFileSync(SETTLER_KEY_FILE, `${chainKey('settler')}\n`, { mode: 0o600 })
+  const PAYMENT_RECEIVER = chainAccount('receiver').address
+  return { SETTLEMENT: 'local', SETTLER_KEY_FILE, PAYMENT_RECEIVER, RPC_URL_BASE }
 }
 
 /** The signed fields of a transfer. Times are seconds since the epoch. */

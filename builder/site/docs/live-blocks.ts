@@ -39,7 +39,7 @@ import { designParts } from './design.ts'
 import { logForm, logKinds, logPicture } from './log.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
-import { performanceCosts, performanceTables } from './performance.ts'
+import { performanceGrowth, performanceTables } from './performance.ts'
 import { endpointIndex, referenceLink } from './reference.ts'
 import { tryForm } from './try.ts'
 
@@ -137,7 +137,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'mcp-tools': () => toolTable('tools', mcpToolFacts()),
   'mcp-prompts': () => toolTable('prompts', entriesOf(mcpPrompts)),
   performance: performanceTables,
-  'performance-costs': performanceCosts,
+  'performance-growth': () => performanceGrowth(),
   'status-rules': () =>
     table([...statusRules, lastRule], {
       id: 'status-rules',

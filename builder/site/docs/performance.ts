@@ -2,15 +2,25 @@
 import { z } from 'zod'
 
 import measured from '../../../data/performance.json' with { type: 'json' }
+import { groupBy } from '../../../src/core/group-by.ts'
 import { grouped } from '../../../src/core/number-text.ts'
+import { joinedRuns } from '../../../src/core/readings.ts'
 import { stacked } from '../../../src/pages/blocks.ts'
 import { gauge } from '../../../src/pages/gauge.ts'
 import { inline } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { html } from '../../../src/pages/html.ts'
+import { html, trusted } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
+import { sparkline } from '../../charts/page-chart.ts'
 
-const bounds = ['most', 'least', 'mostRatio', 'leastRatio'] as const
+const medians = {
+  /** Ends with the unit. */
+  figure: z.string(),
+  ours: z.number(),
+  peers: z.number().nullable(),
+  /** Ours divided by the peer's. */
+  ratio: z.number().nullable(),
+}
 
 /** What one suite of `npm run bench` measured; `--json` writes a list of these. */
 export const suiteRun = z.strictObject({
@@ -25,18 +35,15 @@ export const suiteRun = z.strictObject({
   rows: z.array(
     z.strictObject({
       what: z.string(),
-      /** Ends with the unit. */
-      figure: z.string(),
-      ours: z.number(),
       peer: z.string().nullable(),
-      peers: z.number().nullable(),
-      /** Ours divided by the peer's. */
-      ratio: z.number().nullable(),
+      ...medians,
       spread: z.tuple([z.number(), z.number()]),
       /** Whether the target limits our figure or the ratio. */
-      bound: z.enum(bounds),
+      bound: z.enum(['most', 'least', 'mostRatio', 'leastRatio']),
       target: z.number(),
       isMet: z.boolean(),
+      /** The rate of a row about CPU time, or the CPU time of a row about another figure. */
+      beside: z.strictObject(medians).nullable(),
     }),
   ),
 })
@@ -45,7 +52,7 @@ export type SuiteRun = z.infer<typeof suiteRun>
 const measurements = z.array(suiteRun).parse(measured)
 
 /** The assumed price of a virtual core for an hour. */
-export const usdPerCoreHour = 0.04
+const usdPerCoreHour = 0.04
 
 const figureNames: Readonly<Record<string, string>> = {
   cpuUs: 'CPU time, µs',
@@ -59,36 +66,46 @@ const figureNames: Readonly<Record<string, string>> = {
   ms: 'time, ms',
   moreMs: 'additional time, ms',
   mb: 'size, MB',
+  peakMb: 'peak of memory, MB',
 }
+const nameOf = (figure: string) => figureNames[figure] ?? figure
 
-type MeasuredRow = SuiteRun['rows'][number] & Pick<SuiteRun, 'receipts'>
+type Row = SuiteRun['rows'][number] & Pick<SuiteRun, 'receipts'>
+
+/** Rows of quick runs say so. */
+const rowsOf = (runs: readonly SuiteRun[]): Row[] =>
+  runs.flatMap(({ rows, receipts, quick }) =>
+    rows.map((row) => ({ ...row, receipts, what: quick ? `${row.what} (quick)` : row.what })),
+  )
 
 /** One table for each suite. */
 export function performanceTables(): HtmlAndMarkdown {
-  const suites = [...new Set(measurements.map(({ suite }) => suite))]
-  return stacked(
-    suites.map((suite) => suiteTable(measurements.filter((one) => one.suite === suite))),
-  )
+  return stacked([...groupBy(measurements, ({ suite }) => suite).values()].map(suiteTable))
 }
 
-function suiteTable(runs: readonly SuiteRun[]): HtmlAndMarkdown {
+export function suiteTable(runs: readonly SuiteRun[]): HtmlAndMarkdown {
   const suite = runs[0]?.suite ?? ''
-  const rows = runs.flatMap(({ rows, receipts }) => rows.map((row) => ({ ...row, receipts })))
   const isSized = runs.some(({ receipts }) => receipts !== null)
-  return table<MeasuredRow>(rows, {
+  return table(rowsOf(runs), {
     id: `suite-${suite}`,
     caption: `Suite ${suite}. ${runs.map(conditions).join(' ')}`,
     sortable: false,
     columns: [
       column('Row', ({ what }) => what),
       isSized ? figureColumn('Receipts', null, ({ receipts }) => number(receipts)) : null,
-      column('Figure', ({ figure }) => figureNames[figure] ?? figure),
+      column('Figure', ({ figure }) => nameOf(figure)),
       figureColumn('Ledger', null, ({ ours }) => number(ours)),
       figureColumn('Peer', null, ({ peers }) => number(peers)),
       figureColumn('Ratio', null, ({ ratio }) => number(ratio)),
       figureColumn('Smallest to largest', null, ({ spread }) => spread.map(number).join(' to ')),
       column('Target', targetOf),
-      column('Result', ({ isMet }) => (isMet ? 'met' : 'missed')),
+      column('Result', ({ isMet }) => verdict(isMet)),
+      column('Beside', ({ beside }) =>
+        beside === null
+          ? '—'
+          : `${nameOf(beside.figure)}: ${number(beside.ours)}, ratio ${number(beside.ratio)}`,
+      ),
+      figureColumn('Cost', `USD at ${usdPerCoreHour} a core-hour`, costText),
     ],
   })
 }
@@ -100,7 +117,7 @@ function conditions({ measuredOn, receipts, quick, cores, cpu, node }: SuiteRun)
 }
 
 /** In words, and with the measured value on a scale. */
-function targetOf({ bound, target, ours, ratio, peer }: MeasuredRow): HtmlAndMarkdown {
+function targetOf({ bound, target, ours, ratio, peer }: Row): HtmlAndMarkdown {
   const isRatio = bound.endsWith('Ratio')
   const limit = isRatio ? `${target} × ${peer ?? 'the peer'}` : number(target)
   const text = inline`${bound.startsWith('most') ? 'at most' : 'at least'} ${limit}`
@@ -108,38 +125,56 @@ function targetOf({ bound, target, ours, ratio, peer }: MeasuredRow): HtmlAndMar
   return { html: html`${text.html} ${value !== null && gauge(value, target)}`, md: text.md }
 }
 
-/** What reads and writes cost at the CPU time of their server. */
-export function performanceCosts(): HtmlAndMarkdown {
-  const rows = measurements.flatMap(({ suite, receipts, rows: measuredRows }) => {
-    const [count, counted] = suite === 'writes' ? [1e3, 'thousand'] : [1e6, 'million']
-    return measuredRows
-      .filter(({ figure }) => figure === 'cpuUs')
-      .map(({ what, ours }) => {
-        const usd = costOfCpu(ours, count)
-        return { what, receipts, counted, seconds: (ours * count) / 1e6, usd }
-      })
-  })
+const verdict = (isMet: boolean) => (isMet ? 'met' : 'missed')
+
+/** The cost of a thousand writes or a million reads at the CPU time of their server. */
+function costText({ what, beside, ...row }: Row): string {
+  const { figure, ours } = row.figure === 'cpuUs' || beside === null ? row : beside
+  if (figure !== 'cpuUs') return '—'
+  const isWrite = /^(?:signed receipt|registration)/.test(what)
+  const seconds = isWrite ? ours / 1e3 : ours
+  const usd = (seconds / 3600) * usdPerCoreHour
+  return `${Number(usd.toPrecision(2))} a ${isWrite ? 'thousand' : 'million'}`
+}
+
+const sizes = [10_000, 100_000, 1_000_000]
+/** Of reads, single writes and builds after one receipt, which may grow by a fifth from the second size to the third. */
+const limited = ['cpuUs', 'p99Ms', 'receiptCpuMs', 'receiptMs']
+
+/** Charts of what depends on the number of receipts, from full measurements only. */
+export function performanceGrowth(runs: readonly SuiteRun[] = measurements): HtmlAndMarkdown {
+  const full = runs.filter(({ quick, receipts }) => !quick && receipts !== null)
+  const rows = [...groupBy(rowsOf(full), ({ what, figure }) => `${what}: ${nameOf(figure)}`)]
+  const figuresOf = (measured: readonly Row[]) =>
+    sizes.map((size) => measured.find(({ receipts }) => receipts === size)?.ours ?? null)
   return table(rows, {
-    id: 'cost-of-cpu',
-    caption: `CPU time of the measured server, at an assumed price of ${usdPerCoreHour} USD for a virtual core and hour.`,
+    id: 'growth',
+    caption: `Figures of the ledger with ${sizes.map(number).join(', ')} receipts.`,
     sortable: false,
+    empty: 'No full measurement yet.',
     columns: [
-      column('Row', ({ what }) => what),
-      figureColumn('Receipts', null, ({ receipts }) => number(receipts)),
-      column('Requests', ({ counted }) => `a ${counted}`),
-      figureColumn('CPU time', 's', ({ seconds }) => number(seconds)),
-      figureColumn('Cost', 'USD', ({ usd }) => Number(usd.toPrecision(2)).toString()),
+      column('Row', ([name]) => name),
+      column('Figures', ([, measured]) =>
+        figuresOf(measured)
+          .map((value) => (value === null ? 'not measured' : number(value)))
+          .join(' → '),
+      ),
+      column('Chart', ([name, measured]) => {
+        const readings = figuresOf(measured).map((value, day) => ({ day, value }))
+        const svg = sparkline(joinedRuns(readings, 1), [0, sizes.length - 1], name)
+        return { html: html`<span class="spark">${trusted(svg)}</span>`, md: '—' }
+      }),
+      column('Growth', ([, measured]) => {
+        const [, from = null, to = null] = figuresOf(measured)
+        if (from === null || to === null) return '—'
+        const isLimited = limited.includes(measured[0]?.figure ?? '')
+        const growth = `${((to / from - 1) * 100).toFixed(0)} %`
+        return isLimited ? `${growth}, at most 20 %: ${verdict(to / from <= 1.2)}` : growth
+      }),
     ],
   })
 }
 
-/** In USD, for requests that each take so many microseconds of CPU time. */
-export function costOfCpu(us: number, requests: number): number {
-  return ((us * requests) / 1e6 / 3600) * usdPerCoreHour
-}
-
 function number(value: number | null): string {
-  if (value === null) return '—'
-  const [whole = '', part] = String(Number(value.toPrecision(3))).split('.')
-  return part === undefined ? grouped(whole) : `${grouped(whole)}.${part}`
+  return value === null ? '—' : grouped(String(Number(value.toPrecision(3))))
 }

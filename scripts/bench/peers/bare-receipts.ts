@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import sqlite3 from 'sqlite3'
 
 import { messages, sha256Hex, signingText } from '../../../src/auth/messages.ts'
+import { createSerialQueue } from '../../../src/core/concurrency.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { settings } from '../../../src/db/sqlite3/engine.ts'
 import { settled } from '../../../test/support/large-ledger.ts'
@@ -20,7 +21,7 @@ type Submission = Record<'wallet' | 'timestamp' | 'signature' | 'platform_signat
 const { PORT, SOURCE = '', TARGET = '' } = process.env
 await (await openDatabase({ url: TARGET })).close()
 const database = new sqlite3.Database(TARGET)
-const execute = async (script: string) => await settled((done) => database.exec(script, done))
+const execute = (script: string) => settled((done) => database.exec(script, done))
 for (const [name, value] of Object.entries(settings)) await execute(`pragma ${name} = ${value}`)
 await execute(`attach '${SOURCE}' as source`)
 const { check } = oneCheckThread()
@@ -28,32 +29,27 @@ const { base64: publicKey } = ed25519Key('bench platform')
 
 /** Rows of a receipt in each table. */
 const rows = { receipts: 1, reputation_ledger: 1, answers: 1, used_messages: 1, log_queue: 2 }
+const inTurn = createSerialQueue()
+let [stored, waiting] = [0, 0]
+let group = Promise.resolve()
 
-function copy(from: number, to: number): string {
-  const insert = (table: string) =>
-    `insert or replace into ${table} select * from source.${table} where`
-  const within = (each: number) => `rowid > ${each * from} and rowid <= ${each * to}`
-  const wallets = `select to_wallet from source.receipts where ${within(1)}`
-  const copies = Object.entries(rows).map(([table, each]) => `${insert(table)} ${within(each)};`)
-  return `${copies.join('')} ${insert('reputation')} wallet in (${wallets});`
-}
-
-let stored = 0
-let waiting = 0
-let last = Promise.resolve()
-
+/** Stores a row for each receipt that has arrived since the group before, and the reputation of their wallets. */
 async function storeGroup(): Promise<void> {
-  const next = stored + waiting
-  waiting = 0
-  await execute(`begin immediate; ${copy(stored, next)} commit`)
-  stored = next
+  const [from, to] = [stored, stored + waiting]
+  ;[stored, waiting] = [to, 0]
+  const copy = (table: string, where: string) =>
+    `insert or replace into ${table} select * from source.${table} where ${where};`
+  const within = (each: number) => `rowid > ${each * from} and rowid <= ${each * to}`
+  const wallets = `wallet in (select to_wallet from source.receipts where ${within(1)})`
+  const copies = Object.entries(rows).map(([table, each]) => copy(table, within(each)))
+  await execute(`begin immediate; ${copies.join('')} ${copy('reputation', wallets)} commit`)
 }
 
-/** Resolves after the commit of the group: all receipts that arrive until the group before it is stored. */
+/** Resolves after the commit of the group. */
 async function store(): Promise<void> {
   waiting += 1
-  if (waiting === 1) last = last.then(storeGroup)
-  await last
+  if (waiting === 1) group = inTurn(storeGroup)
+  await group
 }
 
 /** @throws Error for an invalid signature */

@@ -1,82 +1,60 @@
-/** Signed receipts: accepted on SQLite and PostgreSQL, published, and their checks alone. */
-import { createHash } from 'node:crypto'
-import { cpSync, writeFileSync } from 'node:fs'
+/** Signed receipts: accepted on SQLite and PostgreSQL, listed and published by large ledgers, and their checks alone. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { verifyAsync } from '@noble/ed25519'
 import { verifyMessage } from 'viem'
 
-import { railAdapters } from '../../../builder/rails/index.ts'
-import { demoRulesFile } from '../../../builder/world/demo-rules.ts'
 import type { SignatureCheck } from '../../../src/auth/check.ts'
 import { hexData } from '../../../src/chain/values.ts'
-import { evmSigner } from '../../../src/client/signers.ts'
 import { pathOf } from '../../../src/contract/routes.ts'
-import { demoMarkerPath } from '../../../src/runtime/demo.ts'
+import { p99Of, sendSteadily } from '../../../test/support/clients.ts'
 import { openConnection, requestText } from '../../../test/support/keep-alive.ts'
-import { fillLedger } from '../../../test/support/large-ledger.ts'
 import { newPostgresDatabase } from '../../../test/support/new-database.ts'
 import { percentile } from '../../../test/support/percentile.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
-import { boardSubmission, copyBoardData } from '../../../test/support/receipts.ts'
+import { boardSubmission, listBoard } from '../../../test/support/receipts.ts'
+import { startLedger } from '../../../test/support/server-process.ts'
 import { startTcpProxy } from '../../../test/support/tcp-proxy.ts'
-import { ed25519Key, evmWallet, nearWallet, signedBody } from '../../../test/support/wallets.ts'
+import { ed25519Key, evmWallet, fastEvmWallet } from '../../../test/support/wallets.ts'
+import { nearWallet, signedBody } from '../../../test/support/wallets.ts'
 import type { Bench, BenchSettings, Suite } from '../bench.ts'
-import { databaseIn, load, oneCheckThread, startPeer, startService, timed } from '../processes.ts'
+import { databaseIn, load, oneCheckThread, repeat, startPeer, timed } from '../processes.ts'
 
 const platformKey = ed25519Key('bench platform')
-/** An Ethereum wallet that signs by WebAssembly; signing with viem would take five times as long. */
-const workers = Array.from({ length: 500 }, async (_, at) => {
-  const key = createHash('sha256').update(`bench worker ${at}`).digest()
-  const { wallet, signMessage } = await evmSigner(key)
-  const address = wallet.toLowerCase()
-  return { address, id: address, sign: signMessage }
-})
-
-type Sign = (run: number, at: number) => Promise<string>
+const workers = Array.from({ length: 500 }, (_, at) => fastEvmWallet(`bench worker ${at}`))
 
 /** A receipt that a platform issued and a wallet submits. */
-const receipt: Sign = async (run, at) => {
+async function receipt(run: number, at: number): Promise<string> {
   const worker = (await workers[at % workers.length]) ?? evmWallet('unused')
   const body = await boardSubmission(run * 1e6 + at, Date.now(), worker, platformKey)
   return requestText({ path: pathOf('submitReceipt'), body })
 }
 
-const registration: Sign = async (run, at) => {
+async function registration(run: number, at: number): Promise<string> {
   const profile = { display_name: `Worker ${at}`, skills: ['agent-news-reporting'] }
-  const wallet = nearWallet(`${run} ${at}`)
   const nowMs = Date.now()
-  const body = JSON.stringify(await signedBody(wallet, 'register', profile, { nowMs }))
-  return requestText({ path: pathOf('registerWorker'), body })
+  const body = await signedBody(nearWallet(`${run} ${at}`), 'register', profile, { nowMs })
+  return requestText({ path: pathOf('registerWorker'), body: JSON.stringify(body) })
 }
 
 /** Each run sends other requests, all signed before the clock starts. */
-function poster({ many }: BenchSettings) {
+function poster({ many }: Pick<BenchSettings, 'many'>, count = 16_000, clients = 64) {
   let runs = 0
   return async (servers: Parameters<typeof load>[0], sign = receipt) => {
     runs += 1
-    const requests = Array.from({ length: many(16_000) }, (_, at) => sign(runs, at))
-    return await load(servers, await Promise.all(requests))
+    const requests = Array.from({ length: many(count) }, (_, at) => sign(runs, at))
+    return await load(servers, await Promise.all(requests), clients)
   }
 }
 
-/** Creates the folder of a ledger that lists the platform, and returns its settings. */
-function listPlatform(dataDir: string): Readonly<Record<string, string>> {
-  const authored = join(dataDir, 'authored')
-  copyBoardData(authored, platformKey)
-  const rules = railAdapters.map(({ rail, rule }) => ({ rail, rule }))
-  writeFileSync(join(authored, demoRulesFile), JSON.stringify(rules))
-  // Only a demo reads authored files from its own folder.
-  writeFileSync(demoMarkerPath(dataDir), 'Made by `npm run bench`.\n')
-  return { DEMO: 'on' }
-}
+/** Returns the settings of a ledger that lists the platform. */
+const boardIn = (dir: string) => listBoard(join(dir, 'run'), platformKey)
 
 export const writes: Suite = async (settings) => {
   const { dir, running } = settings
   const post = poster(settings)
-  const env = listPlatform(join(dir, 'run'))
-  const service = await running(startService(dir, { env }))
+  const service = await running(startLedger(dir, { env: boardIn(dir) }))
   // The bare service copies the rows of this first run.
   await post([service])
   let peers = 0
@@ -85,60 +63,45 @@ export const writes: Suite = async (settings) => {
     const env = { SOURCE: databaseIn(dir), TARGET: join(dir, `bare-${peers}.db`) }
     return await post([await running(startPeer('bare-receipts', { env }))])
   }
-  return {
-    what: 'signed receipt',
-    ours: () => post([service]),
-    peer: ['bare service', postToPeer],
-    targets: { cpuUs: ['mostRatio', 1.15], perSecond: ['leastRatio', 0.85] },
-  }
+  const sides = { ours: () => post([service]), peer: ['bare service', postToPeer] } as const
+  const targets = { cpuUs: { mostRatio: 1.15 }, perSecond: { leastRatio: 0.85 } }
+  return [{ what: 'signed receipt', ...sides, targets }]
 }
 
-export const postgres: Suite = async (settings) => {
-  const { dir, running } = settings
-  const post = poster(settings)
-  const server = await running(startPostgres())
-  const start = async (name: string, database = {}) => {
-    const env = { ...listPlatform(join(dir, name, 'run')), ...database }
-    for (const keys of name === 'sqlite' ? [] : ['run/keys', 'run/secrets']) {
-      cpSync(join(dir, 'sqlite', keys), join(dir, name, keys), { recursive: true })
-    }
-    return await running(startService(join(dir, name), { env }))
+export const lists: Suite = async (settings) => {
+  const { dir, many, fill, running } = settings
+  await fill()
+  const service = await running(startLedger(dir, { env: boardIn(dir) }))
+  const peer = await running(startPeer('raw-http', { env: { DATABASE: databaseIn(dir) } }))
+  const all = ['verified', 'unverified'].map((status) => {
+    const path = `${pathOf('listReceipts')}?limit=50&chain=base&status=${status}`
+    const sides = repeat([service, ['its rows without a total', peer]], { path }, many(6000), 1)
+    return { what: `list of ${status} receipts on Base`, path, ...sides }
+  })
+  const steadily = async () => {
+    const texts = { lists: all.map(({ path }) => requestText({ path })) }
+    const options = { everyMs: 1000 / 64, over: AbortSignal.timeout(many(8000)) }
+    return { p99Ms: p99Of((await sendSteadily(service.address, texts, options))['lists']) }
   }
-  const onSqlite = await start('sqlite')
-  const mail = { SMTP_URL: 'smtp://127.0.0.1:1', SNAPSHOT_GIT_REMOTE: join(dir, 'archive') }
-  const shared = { ...mail, DATABASE_URL: await newPostgresDatabase(server.url) }
-  const first = await start('first', shared)
-  const all = [first, await start('second', shared), await start('third', shared)]
-  const { port } = await running(startTcpProxy(server.port, 1))
-  const url = await newPostgresDatabase(server.url)
-  const distant = { ...mail, DATABASE_URL: url.replace(`:${server.port}/`, `:${port}/`) }
-  const far = await start('far', distant)
+  const emptyDir = join(dir, 'empty')
+  const empty = await running(startLedger(emptyDir, { env: boardIn(emptyDir) }))
+  const post = poster(settings, 2000, 1)
+  const single = {
+    ours: () => post([service]),
+    peer: ['a new ledger', () => post([empty])],
+  } as const
   return [
-    {
-      what: 'signed receipt, PostgreSQL',
-      ours: () => post([first]),
-      peer: ['SQLite', () => post([onSqlite])],
-      targets: { perSecond: ['leastRatio', 0.9] },
-    },
-    {
-      what: 'signed receipt, three replicas on PostgreSQL',
-      ours: () => post(all),
-      peer: ['one service, SQLite', () => post([onSqlite])],
-      targets: { perSecond: ['leastRatio', 1.3] },
-    },
-    {
-      what: 'registration, PostgreSQL behind 1 ms',
-      ours: () => post([far], registration),
-      targets: { perSecond: ['least', 500] },
-    },
+    ...all.map((sides) => ({ ...sides, targets: { cpuUs: { mostRatio: 3 } } })),
+    { what: 'lists, 64 clients once a second', ours: steadily, targets: { p99Ms: { most: 20 } } },
+    { what: 'signed receipt, one client', ...single, targets: { cpuUs: { mostRatio: 1.2 } } },
   ]
 }
 
-export const visible: Suite = async ({ dir, quick, receipts, running }) => {
-  await fillLedger(databaseIn(dir), receipts)
-  const env = { ...listPlatform(join(dir, 'run')), BUILDER: 'embedded' }
+export const visible: Suite = async ({ dir, many, fill, running }) => {
+  await fill()
+  const env = { ...boardIn(dir), BUILDER: 'embedded' }
   // Before the first build the service reads the list from the database.
-  const { address } = await running(startService(dir, { env, readyPath: '/snapshot.json' }))
+  const { address } = await running(startLedger(dir, { env, readyPath: '/snapshot.json' }))
   const { send } = await openConnection(address)
   const list = requestText({ path: pathOf('listReceipts') })
   let sent = 0
@@ -161,11 +124,42 @@ export const visible: Suite = async ({ dir, quick, receipts, running }) => {
     return { p95Ms: percentile(times, 0.95) }
   }
   await add(3)
-  return {
-    what: 'signed receipt in its document',
-    ours: () => add(quick ? 8 : 20),
-    targets: { p95Ms: ['most', 700] },
+  const targets = { p95Ms: { most: 700 } }
+  return [{ what: 'signed receipt in its document', ours: () => add(many(40)), targets }]
+}
+
+export const postgres: Suite = async (settings) => {
+  const { dir, running } = settings
+  const post = poster(settings)
+  const server = await running(startPostgres())
+  const listed = boardIn(dir)
+  /** They share the folder with the keys, as replicas do. */
+  const start = async (database: string | null) => {
+    const mail = { SMTP_URL: 'smtp://127.0.0.1:1', SNAPSHOT_GIT_REMOTE: join(dir, 'archive') }
+    const env = database === null ? listed : { ...listed, ...mail, DATABASE_URL: database }
+    return await running(startLedger(dir, { env }))
   }
+  const sqlite = await start(null)
+  const shared = await newPostgresDatabase(server.url)
+  const replicas = [await start(shared), await start(shared), await start(shared)]
+  const { port } = await running(startTcpProxy(server.port, 1))
+  const url = await newPostgresDatabase(server.url)
+  const far = await start(url.replace(`:${server.port}/`, `:${port}/`))
+  const against = (what: string, services: typeof replicas, leastRatio: number): Bench => ({
+    what: `signed receipt, ${what} on PostgreSQL`,
+    ours: () => post(services),
+    peer: ['one service, SQLite', () => post([sqlite])],
+    targets: { perSecond: { leastRatio } },
+  })
+  return [
+    against('one service', replicas.slice(0, 1), 0.9),
+    against('three services', replicas, 1.3),
+    {
+      what: 'registration, PostgreSQL behind 1 ms',
+      ours: () => post([far], registration),
+      targets: { perSecond: { least: 500 } },
+    },
+  ]
 }
 
 const message = `A receipt: ${'x'.repeat(500)}`
@@ -173,19 +167,18 @@ const message = `A receipt: ${'x'.repeat(500)}`
 export const checks: Suite = async ({ many, running }) => {
   const { check, close } = oneCheckThread()
   await running(Promise.resolve({ stop: close }))
-  const rate = async (checkOne: () => Promise<boolean>) => {
-    const { result, ms } = await timed(() =>
-      Promise.all(Array.from({ length: many(3000) }, checkOne)),
-    )
+  const rateOf = (isValid: () => Promise<boolean>) => async () => {
+    const all = Array.from({ length: many(3000) })
+    const { result, ms } = await timed(() => Promise.all(all.map(isValid)))
     if (!result.every(Boolean)) throw new Error('invalid signature')
     return { perSecond: (result.length / ms) * 1000 }
   }
-  type Library = readonly [name: string, check: () => Promise<boolean>]
-  const against = (one: SignatureCheck, [name, verify]: Library, leastRatio: number): Bench => ({
+  type Library = readonly [name: string, isValid: () => Promise<boolean>]
+  const against = (one: SignatureCheck, [name, isValid]: Library, leastRatio: number): Bench => ({
     what: `check of a signature, ${one.scheme}`,
-    ours: () => rate(async () => (await check(one)).valid),
-    peer: [name, () => rate(verify)],
-    targets: { perSecond: ['leastRatio', leastRatio] },
+    ours: rateOf(async () => (await check(one)).valid),
+    peer: [name, rateOf(isValid)],
+    targets: { perSecond: { leastRatio } },
   })
   const { id, sign } = evmWallet('bench')
   const [address, signed] = [hexData.parse(id), hexData.parse(await sign(message))]

@@ -1,13 +1,9 @@
 /** `<database> <public> <round>`: queues the entries of a round, sequences and publishes them. */
-import { createLedgerLog } from '../../../builder/log/log.ts'
-import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { noteSigner } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { queueEntries } from '../../../src/db/log.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { systemClock } from '../../../src/runtime/runtime.ts'
-import { beginLog } from '../../support/publish-log.ts'
-import { quietLog } from '../../support/quiet-log.ts'
+import { beginLog, localDirectory, localLog } from '../../support/publish-log.ts'
 
 const [url = '', publicDir = '', round = '0'] = process.argv.slice(2)
 const key = signingKeyFromSeed(new Uint8Array(32).fill(3))
@@ -21,12 +17,5 @@ const entries = Array.from({ length: 130 }, (_, at) => ({
 await database.write((tx) => queueEntries(tx, entries))
 process.stdout.write('queued\n')
 await beginLog(database, signer)
-await createLedgerLog({
-  database,
-  files: createDirectory({ publicDir: publicDir, fence: 1, check: () => Promise.resolve() }),
-  signer,
-  clock: systemClock,
-  log: quietLog,
-  askSizes: () => Promise.resolve([]),
-}).grow()
+await localLog({ database, files: localDirectory(publicDir), signer }).grow()
 await database.close()

@@ -6,10 +6,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { runJob } from '../../../builder/jobs/run-job.ts'
-import { createLedgerLog } from '../../../builder/log/log.ts'
 import type { LedgerLogDeps } from '../../../builder/log/log.ts'
 import { snapshotEntry } from '../../../builder/publish/publish.ts'
-import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { exitCodes } from '../../../scripts/cli/output.ts'
 import { loadLogSigner, noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
@@ -37,7 +35,7 @@ import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { newDatabaseIn } from '../../support/new-database.ts'
-import { beginLog } from '../../support/publish-log.ts'
+import { beginLog, localDirectory, localLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 
 const signer = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
@@ -63,15 +61,7 @@ function logOf(
   { nowMs = startMs, ...options }: Partial<LedgerLogDeps> & { readonly nowMs?: number } = {},
 ) {
   const clock = { now: () => nowMs, monotonic: () => nowMs }
-  return createLedgerLog({
-    database,
-    files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),
-    signer,
-    clock,
-    log: quietLog,
-    askSizes: () => Promise.resolve([]),
-    ...options,
-  })
+  return localLog({ database, files: localDirectory(dir), signer, clock, ...options })
 }
 
 /** Reads the log as a stranger does, who has the key and the files. */

@@ -4,9 +4,7 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { createLedgerLog } from '../../../builder/log/log.ts'
 import { createAskSizes, createCosigning } from '../../../builder/log/witnesses.ts'
-import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { parseConfig } from '../../../src/config.ts'
@@ -17,7 +15,7 @@ import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { serveDuringTest } from '../../support/local-server.ts'
-import { beginLog } from '../../support/publish-log.ts'
+import { beginLog, localDirectory, localLog } from '../../support/publish-log.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import { cosignerOf, mlDsaCosignerOf, serveWitness } from '../../support/witness.ts'
 
@@ -33,12 +31,10 @@ async function startLog() {
   await beginLog(database, signer)
   const dir = tempFolder()
   const started = (witnesses: readonly KnownWitness[]) =>
-    createLedgerLog({
+    localLog({
       database,
-      files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),
+      files: localDirectory(dir),
       signer,
-      clock: systemClock,
-      log: quietLog,
       askSizes: createAskSizes({
         database,
         fetch,

@@ -4,11 +4,10 @@ import { z } from 'zod'
 import costs from '../../../builder/site/docs/cost.json' with { type: 'json' }
 import { costTables } from '../../../builder/site/docs/cost.ts'
 import {
-  costOfCpu,
   suiteRun,
-  performanceCosts,
+  suiteTable,
+  performanceGrowth,
   performanceTables,
-  usdPerCoreHour,
 } from '../../../builder/site/docs/performance.ts'
 import measured from '../../../data/performance.json' with { type: 'json' }
 import { routes } from '../../../src/contract/routes.ts'
@@ -83,10 +82,31 @@ test('the performance page shows each measured row with its target and verdict, 
   expect(md.match(/at (?:most|least) [\d.,]+(?: × [^|]+)? \| (?:met|missed) \|/g)).toHaveLength(
     rows.length,
   )
-  for (const { what } of rows) expect(`${md}${performanceCosts().md}`).toContain(what)
-  expect(`${md}${performanceCosts().md}`).not.toMatch(/NaN|Infinity|undefined/)
-  // Half a core second, at the price of an hour.
-  expect(costOfCpu(500, 1000)).toBeCloseTo((0.5 * usdPerCoreHour) / 3600, 12)
+  for (const { what } of rows) expect(md).toContain(what)
+  expect(`${md}${performanceGrowth().md}`).not.toMatch(/NaN|Infinity|undefined/)
+})
+
+test('the growth of a figure is from full measurements, and a size without one is not measured', () => {
+  const [run] = z.array(suiteRun).parse(measured)
+  const [row] = run?.rows ?? []
+  if (run === undefined || row === undefined) throw new Error('no measurement')
+  const sized = (receipts: number, ours: number, quick = false) => ({
+    ...run,
+    quick,
+    receipts,
+    rows: [{ ...row, what: 'list', figure: 'cpuUs', ours }],
+  })
+  const runs = [sized(10_000, 5, true), sized(100_000, 10), sized(1_000_000, 13)]
+  const { md, html } = performanceGrowth(runs)
+  expect(md).toContain('| not measured → 10 → 13 | — | 30 %, at most 20 %: missed |')
+  expect(String(html)).toContain('aria-label="list: CPU time, µs"')
+  expect(performanceGrowth(runs.slice(0, 2)).md).toContain(
+    '| not measured → 10 → not measured | — | — |',
+  )
+  expect(performanceGrowth(runs.slice(0, 1)).md).toBe('No full measurement yet.')
+  expect(suiteTable(runs.slice(0, 1)).md).toContain('| list (quick) | 10,000 | CPU time, µs | 5 |')
+  // A million reads of 10 µs take 10 seconds, at 0.04 USD an hour.
+  expect(suiteTable(runs.slice(1, 2)).md).toMatch(/\| 0\.00011 a million \|$/)
 })
 
 describe('the cost tables', () => {

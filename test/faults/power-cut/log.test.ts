@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createLedgerLog } from '../../../builder/log/log.ts'
 import type { PublicFiles } from '../../../builder/publish/store/store.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
 import { loadLogSigner, openCheckpoint } from '../../../src/auth/notes.ts'
@@ -21,8 +20,7 @@ import { boardReceipt, installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, useProgram } from '../../e2e/ledger.ts'
 import * as database from '../../e2e/recorded-disk.ts'
 import { runCommand } from '../../support/program.ts'
-import { beginLog } from '../../support/publish-log.ts'
-import { quietLog } from '../../support/quiet-log.ts'
+import { beginLog, localLog } from '../../support/publish-log.ts'
 import { randomFrom } from '../../support/random.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import * as tree from './recorded-tree.ts'
@@ -162,14 +160,7 @@ async function expectContinued(
     const clock = { now: () => nowMs, monotonic: () => nowMs }
     // The start before it completes a log whose key is not named yet.
     await beginLog(opened, { key, sign })
-    await createLedgerLog({
-      database: opened,
-      files,
-      signer: { key, sign },
-      clock,
-      log: quietLog,
-      askSizes: () => Promise.resolve([]),
-    }).grow()
+    await localLog({ database: opened, files, signer: { key, sign }, clock }).grow()
     const entries = await entriesOf(readerAfter(seen))
     const logged = new Map(
       entries.map(({ kind, id, sha256, at }) => [`${kind} ${id} ${sha256}`, at]),

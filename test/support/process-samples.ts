@@ -1,19 +1,16 @@
 /** Memory, descriptors, threads and CPU time of running processes. */
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 
-import type { Running } from '../support/program.ts'
+import type { Running } from './program.ts'
 
 export interface Sample {
   readonly atMs: number
   readonly residentMiB: number
   readonly descriptors: number
   readonly threads: number
-  /** CPU time of all threads since the process began. */
+  /** CPU time of all threads. */
   readonly cpuMs: number
 }
-
-/** The kernel counts CPU time in hundredths of a second (`USER_HZ`). */
-const TICK_MS = 10
 
 export function sampleOf(pid: number): Sample | null {
   try {
@@ -25,18 +22,20 @@ export function sampleOf(pid: number): Sample | null {
       residentMiB: number('VmRSS') / 1024,
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       threads: number('Threads'),
-      cpuMs: cpuMsOf(pid),
+      cpuMs: cpuUsOf(pid) / 1000,
     }
   } catch {
     return null
   }
 }
 
-/** Fields 14 and 15 of `proc_pid_stat(5)`; the name before them may contain spaces. */
-function cpuMsOf(pid: number): number {
-  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) /)
-  const fields = rest.split(' ').map(Number)
-  return ((fields[11] ?? 0) + (fields[12] ?? 0)) * TICK_MS
+/** CPU time of all threads of a process, in microseconds. */
+export function cpuUsOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`
+  const times = readdirSync(tasks).map((thread) =>
+    Number(readFileSync(`${tasks}/${thread}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return times.reduce((sum, ns) => sum + ns / 1000, 0)
 }
 
 export function childrenOf(pid: number): readonly number[] {
