@@ -58,7 +58,8 @@ export const build: Suite = async ({ dir, many, receipts, fill, running }) => {
   await (await startLedger(dir)).stop()
   const signer = await loadLogSigner(join(dir, 'run/keys'), systemRandom)
   const files = localDirectory(join(dir, 'public'))
-  await growLog(database, localLog({ database, files, signer }), 0, receipts)
+  // The suite `log` has larger ones.
+  await growLog(database, localLog({ database, files, signer }), 0, Math.min(receipts, 100_000))
   const peak = buildOnce(dir)
   const keys = await loadKeys({ dir: join(dir, 'run/keys'), nowMs })
   const worker = parseWallet(evmWallet('worker').address)
