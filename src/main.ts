@@ -1,7 +1,10 @@
 /** The entry of the service. */
+import { availableParallelism } from 'node:os'
+
 import type { InstalledDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
+import { createCheckThreads } from './auth/check-threads.ts'
 import { repeatEvery } from './core/concurrency.ts'
 import { findCheckpoint } from './db/log.ts'
 import { serve } from './http/serve.ts'
@@ -16,7 +19,6 @@ import {
   loadServiceKeys,
   openDocuments,
   openServiceDatabase,
-  startCheckThreads,
   startMetrics,
   startOwnBuilder,
 } from './runtime/service.ts'
@@ -54,7 +56,8 @@ const reloaded = [registries, ...keyFiles]
 process.on('SIGHUP', () => {
   for (const files of reloaded) void files.reload()
 })
-const checks = startCheckThreads(entryAt('auth/check-worker'), runtime)
+const cores = availableParallelism()
+const checks = createCheckThreads(entryAt('auth/check-worker'), { cores, log })
 const { outbound, payments, baseChain } = await connectOutbound(config, runtime, meter)
 
 const actions: InstalledDeps = {

@@ -1,15 +1,9 @@
 /** The parts of the service, each opened by its settings. */
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
-import type { KeyDeps, OutboundDeps } from '../actions/deps.ts'
 import { loadReference, referencePaths } from '../actions/reference.ts'
 import type { Reference } from '../actions/reference.ts'
-import { createCheckThreads } from '../auth/check-threads.ts'
-import type { CheckThreads } from '../auth/check-threads.ts'
-import type { WalletChain } from '../auth/contract-wallet.ts'
 import { exchangeKeyPaths } from '../auth/exchange-keys.ts'
-import type { NoteSigner } from '../auth/notes.ts'
 import { SIGNING_KEYS_FILE } from '../auth/service-keys.ts'
 import { createEvmNode, createServiceNode } from '../chain/node.ts'
 import type { Config } from '../config.ts'
@@ -28,7 +22,6 @@ import { createServiceMetrics } from '../metrics/service.ts'
 import { createPinnedFetch } from '../outbound/pinned-fetch.ts'
 import { createStrangersResolve } from '../outbound/resolve-stranger.ts'
 import { loadPayments } from '../payments/load.ts'
-import type { Payments } from '../payments/settler.ts'
 import { createBuildRequests } from './build-requests.ts'
 import { startBuilder } from './builder-process.ts'
 import type { BuilderProcess } from './builder-process.ts'
@@ -75,15 +68,7 @@ export async function openDocuments(config: Config, runtime: Runtime, { reader }
   return { store, problem: source.problem, watched: store.watch(runtime.stopped) }
 }
 
-export async function loadServiceKeys(
-  config: Config,
-  runtime: Runtime,
-  database: OpenDatabase,
-): Promise<{
-  readonly keys: KeyDeps
-  readonly logSigner: NoteSigner
-  readonly reloaded: readonly Reloaded<unknown>[]
-}> {
+export async function loadServiceKeys(config: Config, runtime: Runtime, database: OpenDatabase) {
   const opened = await openLedgerKeys(config, database, runtime).catch(exitOnStartError)
   const { dir, hash, log, signing, exchange } = opened
   const exchangeKeys = await loadReloaded(
@@ -103,10 +88,6 @@ export async function loadServiceKeys(
     logSigner: log,
     reloaded: [exchangeKeys, answerSigner],
   }
-}
-
-export function startCheckThreads(entry: URL, { log }: Runtime): CheckThreads {
-  return createCheckThreads(entry, { cores: availableParallelism(), log })
 }
 
 /** Starts the builder as a child process unless `BUILDER=off`, and returns how to request a build. */
@@ -137,11 +118,7 @@ export async function connectOutbound(
   config: Config,
   { clock, random, fetch }: Runtime,
   meter: Meter | null,
-): Promise<{
-  readonly outbound: OutboundDeps
-  readonly payments: Payments
-  readonly baseChain: WalletChain | undefined
-}> {
+) {
   const from = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
   const clients = instrumentOutbound(meter, {
     fetch,
