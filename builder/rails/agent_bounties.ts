@@ -4,7 +4,7 @@ import { groupBy } from '../../src/core/group-by.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer } from './adapter.ts'
-import { countField, countText, evidenceOf, parseAnswer, timeField } from './answers.ts'
+import { countField, countText, readRows, timeField } from './answers.ts'
 import { aggregatePayouts, newestPayout, payoutAt, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
@@ -46,8 +46,6 @@ const eventShape = z
 const events = z.array(eventShape)
 const feedShape = z.union([events, z.object({ events }).transform((feed) => feed.events)])
 
-type BountyEvent = z.output<typeof eventShape>
-
 /** Agent Bounties: contracts on Base, each with the reward of one bounty, whose events the project publishes. */
 export const agentBounties = defineRail({
   rail: 'agent_bounties',
@@ -61,10 +59,10 @@ export const agentBounties = defineRail({
     const pointers: EvidencePointer[] = []
     const payouts: Payout[] = []
     for (const feed of feeds) {
-      const answer = await ctx.http.json(`${host}/v1/base/${feed}/events?network=base-mainnet`)
-      const read = parseAnswer(feedShape, answer)
-      pointers.push(evidenceOf(answer, read.length))
-      payouts.push(...payoutsOf(read))
+      const url = `${host}/v1/base/${feed}/events?network=base-mainnet`
+      const { rows, pointer } = await readRows(ctx, url, feedShape)
+      pointers.push(pointer)
+      payouts.push(...payoutsOf(rows))
     }
     return { payouts, pointers }
   },
@@ -82,7 +80,7 @@ export const agentBounties = defineRail({
   },
 })
 
-function payoutsOf(feed: readonly BountyEvent[]): readonly Payout[] {
+function payoutsOf(feed: readonly z.output<typeof eventShape>[]): readonly Payout[] {
   const unique = new Map(feed.map((event) => [`${event.tx_hash} ${event.log_index}`, event]))
   return [...groupBy(unique.values(), ({ bounty_id: id }) => id).values()].flatMap((ofBounty) => {
     const funders = ofBounty

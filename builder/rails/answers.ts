@@ -6,7 +6,7 @@ import { parseEarly } from '../../src/core/parse-early.ts'
 import { parseTime } from '../../src/core/time.ts'
 import { displayAddress } from '../../src/outbound/http-address.ts'
 import { SourceError } from '../../src/outbound/http.ts'
-import type { HttpAnswer } from '../../src/outbound/http.ts'
+import type { Http, HttpAnswer } from '../../src/outbound/http.ts'
 import { missingField } from './missing-field.ts'
 
 export const countField = z.int().min(0)
@@ -74,6 +74,17 @@ export const noVolume = {
   tpv30dRawMicroUsdc: 0,
   tpv7dRawMicroUsdc: 0,
 } as const
+
+/** Reads a list that is one answer. */
+export async function readRows<Shape extends z.ZodType<readonly unknown[]>>(
+  { http }: { readonly http: Http },
+  url: string,
+  shape: Shape,
+) {
+  const answer = await http.json(url)
+  const rows = parseAnswer(shape, answer)
+  return { rows, pointer: evidenceOf(answer, rows.length) }
+}
 
 export function evidenceOf(answer: HttpAnswer, items: number): EvidencePointer {
   return { kind: 'http', url: answer.url, sha256: answer.sha256, items }

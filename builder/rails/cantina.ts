@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
-import { amountField, evidenceOf, parseAnswer, timeField } from './answers.ts'
+import { amountField, readRows, timeField } from './answers.ts'
 import { contestRuleText, reduceContests } from './contests.ts'
 import type { Contest } from './contests.ts'
 
@@ -26,11 +26,7 @@ export const cantina = defineRail({
     text: `${contestRuleText} A pool in another currency than USD, USDC or USDT has no price.`,
   },
   hosts: [host],
-  read: async (ctx) => {
-    const answer = await ctx.http.json(`${host}/api/v0/competitions`)
-    const rows = parseAnswer(contestsShape, answer)
-    return { rows, pointer: evidenceOf(answer, rows.length) }
-  },
+  read: (ctx) => readRows(ctx, `${host}/api/v0/competitions`, contestsShape),
   reduce: ({ rows, pointer }, window) => {
     const contests = rows.map(({ kind, currencyCode, ...row }): Contest => ({
       endMs: row.timeframe?.end ?? null,

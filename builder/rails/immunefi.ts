@@ -1,14 +1,7 @@
 import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
-import {
-  amountField,
-  countReasons,
-  countText,
-  evidenceOf,
-  parseAnswer,
-  timeField,
-} from './answers.ts'
+import { amountField, countReasons, countText, readRows, timeField } from './answers.ts'
 import { rareField } from './missing-field.ts'
 
 const host = 'https://immunefi.com'
@@ -32,11 +25,7 @@ export const immunefi = defineRail({
     text: 'Rewards of programmes are offers and never volume. Counted are programmes that state a reward and are open to everybody. Those that are paused, ended, by invitation or without a reward are left out and counted.',
   },
   hosts: [host],
-  read: async (ctx) => {
-    const answer = await ctx.http.json(`${host}/public-api/bounties.json`)
-    const rows = parseAnswer(programmesShape, answer)
-    return { rows, pointer: evidenceOf(answer, rows.length) }
-  },
+  read: (ctx) => readRows(ctx, `${host}/public-api/bounties.json`, programmesShape),
   reduce: ({ rows, pointer }, { endMs }) => {
     const reasons = rows.map((row) => {
       if (row.isPaused === true) return 'paused'

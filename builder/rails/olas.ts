@@ -39,8 +39,7 @@ export const marketplaceEvents = parseAbi([
 const olasEvents = [...trackerEvents, ...marketplaceEvents] as const
 type OlasLog = DecodedLog<typeof olasEvents>
 
-type Tracker = (typeof trackerNames)[number]
-type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
+type Stream = (typeof trackerNames)[number] | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 
 /** Returns null for a log that no figure counts. */
 function streamEntry(log: OlasLog, trackers: OlasPlace['trackers']): StreamPayout<Stream> | null {

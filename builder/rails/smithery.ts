@@ -20,8 +20,6 @@ const pageShape = z.object({
   pagination: z.object({ totalPages: countField, totalCount: countField }),
 })
 
-type Server = z.output<typeof serverShape>
-
 /** The Smithery directory of MCP servers. The directory pays nobody; uses of servers count as activity. */
 export const smithery = defineRail({
   rail: 'smithery',
@@ -82,6 +80,6 @@ export const smithery = defineRail({
   counters: ({ items }) => ({ uses: totalUses(items), servers: items.length }),
 })
 
-function totalUses(servers: readonly Server[]): number {
+function totalUses(servers: readonly z.output<typeof serverShape>[]): number {
   return servers.reduce((sum, { useCount }) => sum + (useCount ?? 0), 0)
 }

@@ -10,6 +10,7 @@ import {
   largestShare,
   noVolume,
   parseAnswer,
+  readRows,
   tally,
   timeField,
 } from './answers.ts'
@@ -49,14 +50,13 @@ export const solanaRegistry = defineRail({
   read: async (ctx) => {
     const statsAnswer = await ctx.http.json(`${host}/rest/v1/global_stats`)
     const [stats] = parseAnswer(statsShape, statsAnswer)
-    const boardAnswer = await ctx.http.json(`${host}/rest/v1/leaderboard`)
-    const board = parseAnswer(boardShape, boardAnswer)
+    const board = await readRows(ctx, `${host}/rest/v1/leaderboard`, boardShape)
     const { feedbacks, pointers } = await readFeedbacks(ctx, stats.total_feedbacks)
     return {
       stats,
-      ranked: board.length,
+      ranked: board.rows.length,
       feedbacks,
-      pointers: [evidenceOf(statsAnswer, 1), evidenceOf(boardAnswer, board.length), ...pointers],
+      pointers: [evidenceOf(statsAnswer, 1), board.pointer, ...pointers],
     }
   },
   reduce: ({ stats, ranked, feedbacks, pointers }, window) => {

@@ -7,10 +7,9 @@ import type { EvidencePointer, Figure, AdapterContext } from './adapter.ts'
 import {
   amountField,
   countReasons,
-  evidenceOf,
   largestShare,
   microFromUsd,
-  parseAnswer,
+  readRows,
   timeField,
 } from './answers.ts'
 import { rareField } from './missing-field.ts'
@@ -123,12 +122,10 @@ async function readListings(
   context: string,
   pointers: EvidencePointer[],
 ): Promise<Listing[]> {
-  const answer = await ctx.http.json(
-    `${host}/api/listings?context=${context}&tab=all&category=All&status=completed&sortBy=Date&order=desc`,
-  )
-  const listings = parseAnswer(z.array(listingShape), answer)
-  pointers.push(evidenceOf(answer, listings.length))
-  return listings.flatMap((listing) => {
+  const url = `${host}/api/listings?context=${context}&tab=all&category=All&status=completed&sortBy=Date&order=desc`
+  const { rows, pointer } = await readRows(ctx, url, z.array(listingShape))
+  pointers.push(pointer)
+  return rows.flatMap((listing) => {
     const { announcedAtMs } = listing
     return announcedAtMs === null ? [] : [{ ...listing, announcedAtMs, winners: null }]
   })
@@ -139,9 +136,9 @@ async function readWinners(
   listing: string,
   pointers: EvidencePointer[],
 ): Promise<readonly string[] | null> {
-  const answer = await ctx.http.json(`${host}/api/listings/${encodeURIComponent(listing)}/winners`)
-  const rows = parseAnswer(winnersShape, answer)
-  pointers.push(evidenceOf(answer, rows.length))
+  const url = `${host}/api/listings/${encodeURIComponent(listing)}/winners`
+  const { rows, pointer } = await readRows(ctx, url, winnersShape)
+  pointers.push(pointer)
   const named = rows.flatMap(({ user, userId }) => user?.id ?? userId ?? [])
   return named.length === rows.length && rows.length > 0 ? named : null
 }

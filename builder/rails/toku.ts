@@ -26,8 +26,6 @@ const pageShape = z
     return { items: data ?? agents, total: total ?? meta?.total }
   })
 
-type Agent = z.output<typeof agentShape>
-
 /** toku.agency: agents with a counter of completed jobs, without amounts. */
 export const toku = defineRail({
   rail: 'toku',
@@ -81,7 +79,7 @@ export const toku = defineRail({
   }),
 })
 
-function completed(agents: readonly Agent[]): number {
+function completed(agents: readonly z.output<typeof agentShape>[]): number {
   return agents.reduce((sum, { jobsCompleted }) => sum + (jobsCompleted ?? 0), 0)
 }
 

@@ -38,7 +38,6 @@ const resourceShape = z.object({
 })
 
 type Accept = z.output<typeof acceptShape>
-type Resource = z.output<typeof resourceShape>
 /** Resources of one host with the same sellers and kinds of prices. */
 interface Group {
   readonly host: string | null
@@ -113,7 +112,7 @@ function walletKey(address: string): string {
   return /^0x[0-9a-f]{40}$/i.test(address) ? address.toLowerCase() : address
 }
 
-function groupsOf(resources: readonly Resource[]): readonly Group[] {
+function groupsOf(resources: readonly z.output<typeof resourceShape>[]): readonly Group[] {
   const groups = new Map<string, Group>()
   for (const { resource, accepts, quality } of resources) {
     const host = URL.canParse(resource) ? new URL(resource).host : null
