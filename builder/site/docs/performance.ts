@@ -112,7 +112,7 @@ export function suiteTable(runs: readonly SuiteRun[]): HtmlAndMarkdown {
 
 function conditions({ measuredOn, receipts, quick, cores, cpu, node }: SuiteRun): string {
   const size = receipts === null ? '' : `, ${number(receipts)} receipts`
-  const rounds = quick ? ', two short rounds (`--quick`)' : ''
+  const rounds = quick ? ', two short rounds' : ''
   return `Measured on ${measuredOn}${size}${rounds}: ${cores} cores (${cpu}), Node ${node}.`
 }
 
