@@ -75,7 +75,7 @@ export const lists: Suite = async (settings) => {
   const peer = await running(startPeer('raw-http', { env: { DATABASE: databaseIn(dir) } }))
   const all = ['verified', 'unverified'].map((status) => {
     const path = `${pathOf('listReceipts')}?limit=50&chain=base&status=${status}`
-    const sides = repeat([service, ['its rows without a total', peer]], { path }, many(6000), 1)
+    const sides = repeat([service, ['its rows without a total', peer]], { path }, many(2000), 1)
     return { what: `list of ${status} receipts on Base`, path, ...sides }
   })
   const steadily = async () => {
