@@ -1,7 +1,7 @@
 import { createLedgerLog } from '../../builder/log/log.ts'
 import type { LedgerLog, LedgerLogDeps } from '../../builder/log/log.ts'
 import { createDirectory } from '../../builder/publish/store/directory.ts'
-import type { Put, SetStore } from '../../builder/publish/store/store.ts'
+import type { SetStore } from '../../builder/publish/store/store.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { emptyCheckpoint } from '../../src/auth/notes.ts'
 import type { NoteSigner } from '../../src/auth/notes.ts'
@@ -21,23 +21,15 @@ export function localDirectory(publicDir: string): SetStore {
   return createDirectory({ publicDir, fence: 1, check: () => Promise.resolve() })
 }
 
-/** A directory that remembers the files written to it, so that a peer can write the same. */
+/** A directory that lists the files that were written to it one by one. */
 export function recordingDirectory(publicDir: string) {
   const directory = localDirectory(publicDir)
-  const alone: Parameters<typeof directory.put>[] = []
-  const together: Parameters<Put>[] = []
-  const put = (...file: (typeof alone)[number]) => {
-    alone.push(file)
+  const written: Parameters<typeof directory.put>[] = []
+  const put = (...file: (typeof written)[number]) => {
+    written.push(file)
     return directory.put(...file)
   }
-  const batch: typeof directory.batch = (work) =>
-    directory.batch((putFile) =>
-      work((...file) => {
-        together.push(file)
-        return putFile(...file)
-      }),
-    )
-  return { files: { ...directory, put, batch }, alone, together }
+  return { files: { ...directory, put }, written }
 }
 
 /** A log without witnesses. */

@@ -1,5 +1,5 @@
 /** Work of the builder on a large ledger: whole builds, and its log. */
-import { isUtf8 } from 'node:buffer'
+import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { emptyBuildMemory } from '../../../builder/jobs/build-memory.ts'
@@ -10,7 +10,7 @@ import { sha256Hex } from '../../../src/auth/messages.ts'
 import { loadLogSigner } from '../../../src/auth/notes.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { pathOf } from '../../../src/contract/routes.ts'
-import { MANIFEST_FILE } from '../../../src/core/documents.ts'
+import { MANIFEST_FILE, encodedFile, manifestSchema } from '../../../src/core/documents.ts'
 import { median } from '../../../src/core/median.ts'
 import { dayMs, minuteMs } from '../../../src/core/time.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
@@ -64,66 +64,73 @@ export const build: Suite = async ({ dir, many, receipts, fill, running }) => {
   const keys = await loadKeys({ dir: join(dir, 'run/keys'), nowMs })
   const worker = parseWallet(evmWallet('worker').address)
   let runs = 0
-  let directory = recordingDirectory(dir)
-  let full = { ...directory }
+  let stateDir = ''
+  let changed: readonly string[] = []
+  let alone: ReturnType<typeof recordingDirectory>['written'] = []
 
   async function ours() {
     runs += 1
-    const stateDir = join(dir, `build-${runs}`)
-    directory = recordingDirectory(join(stateDir, 'public'))
+    stateDir = join(dir, `build-${runs}`)
+    const { files, written } = recordingDirectory(join(stateDir, 'public'))
     const place = buildOptions({ database, dataDir, keys, stateDir })
-    const memory = emptyBuildMemory({ dataDir })
-    const options = { ...place, store: directory.files, memory, move: true }
+    const options = { ...place, store: files, memory: emptyBuildMemory({ dataDir }), move: true }
     const buildLater = () => timed(() => buildSet({ ...options, nowMs: (nowMs += minuteMs) }))
     // An operator accepts in this way that a log continues in an empty directory.
     const { size = 0, note = '' } = (await findCheckpoint(database.reader, 'signed')) ?? {}
     await database.write((tx) => putCheckpoint(tx, 'accepted', { size, note }))
-    const whole = await buildLater()
-    const logged = await timed(() => localLog({ database, files: directory.files, signer }).grow())
-    full = { ...directory, alone: [...directory.alone], together: [...directory.together] }
-    const each: (typeof whole)[] = []
+    const full = await buildLater()
+    const logged = await timed(() => localLog({ database, files, signer }).grow())
+    alone = [...written]
+    const each: (typeof full)[] = []
     while (each.length < 30) {
       const id = `rcp_${sha256Hex(`${runs} ${each.length}`)}`
       await database.write((tx) => storeReceipt(tx, receiptRow(nowMs, { id, to: worker })))
-      directory.together.length = 0
       each.push(await buildLater())
     }
     const warm = each.slice(-10)
+    changed = warm.at(-1)?.result.published.changed ?? []
     return {
-      fullCpuMs: whole.cpuMs + logged.cpuMs,
+      fullCpuMs: full.cpuMs + logged.cpuMs,
       receiptCpuMs: median(warm.map(({ cpuMs }) => cpuMs)),
       receiptMs: median(warm.map(({ ms }) => ms)),
     }
   }
 
   let copies = 0
-  /** Signs, compresses, hashes and writes the same files with the same flush. */
-  async function rewrite({ alone, together }: Pick<typeof full, 'alone' | 'together'>) {
-    const copy = localDirectory(join(dir, `copy-${(copies += 1)}`))
-    for (const file of alone) await copy.put(...file)
-    await copy.batch(async (put) => {
-      for (const [name, bytes] of together) {
-        sha256Hex(bytes)
-        const levels = name.endsWith(MANIFEST_FILE) ? ([{ brotli: 1, gzip: 1 }] as const) : []
-        if (isUtf8(bytes)) {
-          keys.signer.sign(bytes)
-          await compress(bytes, 'text/plain', ...levels)
-        }
-        await put(name, bytes)
-      }
-    })
-  }
+  /** Reads the same rows; signs, compresses, hashes and writes the same documents and the manifest with the same flush. */
   async function sameBytes() {
+    const published = realpathSync(join(stateDir, 'public/current'))
+    const read = (file: string) => ({ file, bytes: readFileSync(join(published, file)) })
+    const manifest = { ...read(MANIFEST_FILE), type: 'application/json', path: '' }
+    const documents = manifestSchema
+      .parse(JSON.parse(manifest.bytes.toString()))
+      .documents.map(({ path, file, content_type: type }) => ({ ...read(file), path, type }))
+    const write = async (chosen: typeof documents, others: typeof alone = []) => {
+      const copy = localDirectory(join(stateDir, `copy-${(copies += 1)}`))
+      for (const file of others) await copy.put(...file)
+      await copy.batch(async (put) => {
+        for (const { file, bytes, type } of [...chosen, manifest]) {
+          keys.signer.sign(bytes)
+          const levels = file === MANIFEST_FILE ? ([{ brotli: 1, gzip: 1 }] as const) : []
+          const forms = await compress(bytes, type, ...levels)
+          const files = forms.map((form) => [encodedFile(file, form.encoding), form.bytes] as const)
+          for (const [name, content] of [[file, bytes] as const, ...files]) {
+            sha256Hex(content)
+            await put(`files/${name}`, content)
+          }
+        }
+      })
+    }
     const tables = ['polls', 'evidence', 'rail_state', 'flags', 'events', 'article_views'] as const
-    const whole = await timed(async () => {
+    const full = await timed(async () => {
       for (const table of [...tables, 'log_entries', 'log_tiles'] as const) {
         await database.reader.selectFrom(table).selectAll().execute()
       }
-      await rewrite(full)
+      await write(documents, alone)
     })
-    const few = { alone: [], together: directory.together }
-    await rewrite(few)
-    return { fullCpuMs: whole.cpuMs, receiptCpuMs: (await timed(() => rewrite(few))).cpuMs }
+    const few = documents.filter(({ path }) => changed.includes(path))
+    await write(few)
+    return { fullCpuMs: full.cpuMs, receiptCpuMs: (await timed(() => write(few))).cpuMs }
   }
 
   const targets = {
@@ -140,7 +147,7 @@ export const build: Suite = async ({ dir, many, receipts, fill, running }) => {
 export const log: Suite = async ({ dir, many, receipts, running }) => {
   const service = await running(startLedger(dir))
   const database = await running(openLedger(dir))
-  const { files, alone } = recordingDirectory(join(dir, 'public'))
+  const { files, written } = recordingDirectory(join(dir, 'public'))
   const signer = await loadLogSigner(join(dir, 'run/keys'), systemRandom)
   const ledgerLog = localLog({ database, files, signer })
   await growLog(database, ledgerLog, 0, receipts)
@@ -148,7 +155,7 @@ export const log: Suite = async ({ dir, many, receipts, running }) => {
   const added = 256
   let rounds = 0
   const ours = async () => {
-    alone.length = 0
+    written.length = 0
     const from = receipts + rounds * added
     rounds += 1
     return { cpuMs: (await growLog(database, ledgerLog, from, from + added, 1)) / added }
@@ -156,7 +163,7 @@ export const log: Suite = async ({ dir, many, receipts, running }) => {
   const filesAlone = async () => {
     const copy = localDirectory(join(dir, `copy-${rounds}`))
     const { cpuMs } = await timed(async () => {
-      for (const file of alone) await copy.put(...file)
+      for (const file of written) await copy.put(...file)
     })
     return { cpuMs: cpuMs / added }
   }

@@ -162,9 +162,8 @@ export const postgres: Suite = async (settings) => {
   ]
 }
 
-const message = `A receipt: ${'x'.repeat(500)}`
-
 export const checks: Suite = async ({ many, running }) => {
+  const message = `A receipt: ${'x'.repeat(500)}`
   const { check, close } = oneCheckThread()
   await running(Promise.resolve({ stop: close }))
   const rateOf = (isValid: () => Promise<boolean>) => async () => {
