@@ -25,7 +25,7 @@ export function curlLine(route: Route, siteUrl: string): string {
     isPartner && '-H "Authorization: Bearer $WALLET:$SIGNATURE"',
     isPartner && '-H "X-Partner-Timestamp: $TIMESTAMP"',
     body && "-H 'Content-Type: application/json'",
-    body && '-d @body.json',
+    body && '--data-binary @body.json',
     isFile(route) && `-o ${fileName(route)}`,
   ]
     .filter((part) => typeof part === 'string')

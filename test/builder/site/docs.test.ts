@@ -94,7 +94,7 @@ test('the samples of each endpoint are in three languages, with the example of t
     page.indexOf('GET `/api/v1/jobs/{id}/bids'),
   )
   expect(jobs.match(/^```\w+$/gm)).toEqual(['```sh', '```ts', '```py', '```json', '```json'])
-  expect(jobs).toContain('-d @body.json')
+  expect(jobs).toContain('--data-binary @body.json')
   expect(jobs).toContain('201, from a demonstration ledger')
   const [cancel = ''] = page.split('## POST `/api/v1/jobs/{id}/cancel`').slice(1)
   expect(cancel).toContain('Body: none, or `{}`.')
