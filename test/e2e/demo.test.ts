@@ -257,6 +257,19 @@ describe('npm run demo', () => {
     }
   })
 
+  test('npm run demo serves the addresses that the skill files request', async () => {
+    for (const name of ['desk', 'pacts']) {
+      const skill = await (await fetch(`${url}/${name}/SKILL.md`)).text()
+      const pact = /ID=(\d+)/.exec(skill)?.[1] ?? ''
+      const commands = skill.replaceAll('$SITE', url).replaceAll('$ID', pact)
+      const requested = commands.matchAll(/^curl .*?https?:\/\/[^/\s]+(\/[\w./-]+)/gm)
+      const paths = [...requested].map(([, path = '']) => path)
+      expect(paths.length).toBeGreaterThan(5)
+      const statuses = paths.map(async (path) => [path, (await request(path)).status])
+      expect(await Promise.all(statuses)).toEqual(paths.map((path) => [path, 200]))
+    }
+  })
+
   test('npm run demo answers every operation with the fields of its example in OpenAPI', async () => {
     const settings = { DATA_DIR: dataDir(), DEMO: 'on' }
     const exported = async () => (await request('/export.json')).status

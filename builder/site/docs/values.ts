@@ -21,6 +21,7 @@ import { reputationDecayDays } from '../../../src/core/reputation/standing.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { amountText } from '../../../src/pages/figures.ts'
 import { missedAtLeast, missingMs, windowMs } from '../../chain/receipt-verdict.ts'
+import { exampleRail } from '../../world/authored.ts'
 import type { World } from '../../world/world.ts'
 import { receiptChecksPath } from '../receipt-checks.ts'
 import costs from './cost.json' with { type: 'json' }
@@ -33,7 +34,6 @@ export function docsValues(
   world: Pick<World, 'site' | 'taxonomy'>,
 ): Readonly<Record<string, string>> {
   const { site, taxonomy } = world
-  const rails = taxonomy.skills.flatMap(({ surface }) => surface)
   return {
     site_url: site.url,
     service_name: site.serviceName,
@@ -43,7 +43,7 @@ export function docsValues(
     receipt_checks_path: receiptChecksPath,
     offer_type: offerKind.type,
     seller_receipt_type: receiptKind.type,
-    example_rail: rails.find((rail) => rail === 'x402') ?? rails[0] ?? 'x402',
+    example_rail: exampleRail(taxonomy.skills),
     first_skill: taxonomy.skills[0]?.slug ?? '',
     endpoint_count: String(routes.length),
     model_count: String(modelSchemas(world).length),

@@ -198,8 +198,7 @@ describe('the commands of the skill file', () => {
     return (blocks.find((text) => text.includes(part)) ?? '')
       .replaceAll('{SITE_URL}', service.url)
       .replaceAll('https://arb1.arbitrum.io/rpc', pact.chain.url)
-      .replace('ID=16', `ID=${id}`)
-      .replace('verify 16', `verify ${id}`)
+      .replaceAll('{PACT}', String(id))
   }
 
   test('commands of the pacts skill compute the hash, query the escrow and check everything at once', async () => {
