@@ -122,7 +122,9 @@ export function createJobs(deps: JobsDeps) {
     standings: counted('disputes', 'standings read', async () =>
       readStandings(deps, (await authored()).rails),
     ),
-    statements: counted('statements', 'income statements made', () => makeStatements(deps)),
+    statements: counted('statements', 'income statements made', () =>
+      makeStatements({ ...deps, isDemo: buildOptions.isDemo ?? false }),
+    ),
     agents: counted('agents', 'agents read', () => checkAgents(deps)),
     tidy: createTidy(deps),
   }

@@ -1,6 +1,5 @@
 /** Makes the income statements of months that are over and whose receipts have their final verdicts. */
 import { chains } from '../../src/chain/chains.ts'
-import type { Clock } from '../../src/core/deps.ts'
 import { present } from '../../src/core/entries.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { toUsdc } from '../../src/core/money.ts'
@@ -33,6 +32,10 @@ import { evidenceOf } from '../../src/pages/evidence.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
 import type { BuilderDeps } from './run-job.ts'
 
+interface StatementDeps extends Pick<BuilderDeps, 'clock'> {
+  readonly isDemo: boolean
+}
+
 const longestRunMs = 30_000
 /** Of `meta`: the last wallet of a run that ended early; the next run goes on after it. */
 const afterKey = 'statements_after'
@@ -47,7 +50,8 @@ export async function makeStatements({
   database: { reader, write },
   clock,
   signal,
-}: Pick<BuilderDeps, 'clock' | 'database' | 'signal'>): Promise<number> {
+  isDemo,
+}: Pick<BuilderDeps, 'database' | 'signal'> & StatementDeps): Promise<number> {
   while (await write(noteDueMonths)) signal.throwIfAborted()
   const untilMs = clock.monotonic() + longestRunMs
   const last = (await getMeta(reader, afterKey)) ?? ''
@@ -59,7 +63,7 @@ export async function makeStatements({
     signal.throwIfAborted()
     after = wallet
     try {
-      made += await closeMonths({ reader, write }, wallet, months, clock)
+      made += await closeMonths({ reader, write, clock, isDemo }, wallet, months)
     } catch (error) {
       failures.push(error)
     }
@@ -73,14 +77,14 @@ export async function makeStatements({
 
 /** Up to the first month that stays open. Returns the number of new statements. */
 async function closeMonths(
-  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  deps: Pick<OpenDatabase, 'reader' | 'write'> & StatementDeps,
   wallet: string,
   months: readonly { readonly month: string }[],
-  clock: Clock,
 ): Promise<number> {
+  const { reader, write } = deps
   let made = 0
   for (const { month } of months) {
-    const statement = await statementOf(reader, wallet, month, clock)
+    const statement = await statementOf(reader, wallet, month, deps)
     if (statement === 'open') break
     if (statement === 'empty') await write((tx) => endDue(tx, wallet, month))
     else {
@@ -92,7 +96,12 @@ async function closeMonths(
 }
 
 /** `empty`: earlier statements have the receipts as they are. */
-async function statementOf(db: Db, wallet: string, month: string, clock: Clock) {
+async function statementOf(
+  db: Db,
+  wallet: string,
+  month: string,
+  { clock, isDemo }: StatementDeps,
+) {
   const closed = await statementsOf(db, wallet)
   const earlier = closed.map(({ body }) => body)
   const stated = lastStated(earlier)
@@ -102,6 +111,7 @@ async function statementOf(db: Db, wallet: string, month: string, clock: Clock) 
   const receipts = unstated.filter(isFinal).slice(0, maxStatedReceipts).map(rowOf)
   const last = closed.at(-1)
   const facts = {
+    ...(isDemo && { demo: true as const }),
     wallet: records[0]?.to_display ?? wallet,
     month,
     closed_at: isoTime(clock.now()),

@@ -7,8 +7,8 @@ const columns =
     ' ',
   )
 
-/** A line for each receipt and each correction. `counted_usdc` is what it adds to the running total. */
-export function statementCsv({ month, receipts, corrections }: IncomeStatement): string {
+/** A line for each receipt and each correction. `counted_usdc` is what it adds to the running total. Only demo ledgers have the column `demo`. */
+export function statementCsv({ demo, month, receipts, corrections }: IncomeStatement): string {
   const stated = receipts.map(({ leaf, ...row }) => {
     const counted_usdc = leaf === undefined ? 0 : row.amount_usdc
     const block_time = leaf && isoTime(leaf.block_time * secondMs)
@@ -18,8 +18,8 @@ export function statementCsv({ month, receipts, corrections }: IncomeStatement):
   const corrected = corrections.map(({ was, is, change_usdc: counted_usdc, ...row }) => {
     return { line: 'correction', ...row, verdict: is, verdict_before: was, counted_usdc }
   })
-  const lines = [...stated, ...corrected].map(({ unknown_figures, ...line }) =>
-    unknown_figures === undefined ? line : { ...line, amount_usdc: null },
-  )
-  return csv(columns, lines)
+  const lines = [...stated, ...corrected].map(({ unknown_figures, ...line }) => {
+    return { ...line, ...(unknown_figures && { amount_usdc: null }), demo }
+  })
+  return csv(demo ? [...columns, 'demo'] : columns, lines)
 }

@@ -79,6 +79,7 @@ export const incomeCorrection = z.object({
 })
 
 export const incomeStatement = z.object({
+  demo: z.literal(true).optional().describe('Present on a demo ledger: all its data are invented.'),
   wallet: text,
   month: statementMonth,
   closed_at: time.describe('When the statement was made.'),
@@ -133,7 +134,7 @@ export const openMonthText = (month: string): string =>
 
 /** `receipts`: of this statement; `again`: those of earlier statements as they are now. */
 export function makeStatement(
-  facts: Pick<IncomeStatement, 'closed_at' | 'month' | 'previous' | 'receipts' | 'wallet'>,
+  facts: Pick<IncomeStatement, 'closed_at' | 'demo' | 'month' | 'previous' | 'receipts' | 'wallet'>,
   again: readonly IncomeReceipt[],
   earlier: readonly IncomeStatement[],
 ): IncomeStatement {

@@ -8,6 +8,7 @@ const exposed = [
   'X-Signature',
   'X-Signature-Key',
   'X-Request-Id',
+  'X-Demo',
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',

@@ -88,9 +88,9 @@ async function show(
   )
 }
 
-function close(clock: Clock = service.clock): Promise<number> {
+function close(clock: Clock = service.clock, isDemo = false): Promise<number> {
   const { database } = service.actions
-  return makeStatements({ database, clock, signal: new AbortController().signal })
+  return makeStatements({ database, clock, isDemo, signal: new AbortController().signal })
 }
 const byBob = () =>
   post(workerSigned(receiptFacts(bob, { occurred_at: october }), ed25519Key('bob')), bob)
@@ -410,6 +410,20 @@ test('the CSV counts what the statement counts, and the page says what the state
   expect(await service.getJson(page.replace('2026-10', '2026-09'))).toMatchObject({
     status: 404,
   })
+})
+
+test('a statement of a demo ledger says so in its JSON and in each line of its CSV', async () => {
+  await byWorker({ amount_usdc: 5 })
+  await review()
+  await close(service.clock, true)
+  const json = await fetch(`${service.url}${base}/2026-10`)
+  expect(await json.json()).toMatchObject({ demo: true, wallet: alice.address })
+  const csv = await (await fetch(`${service.url}${base}/2026-10.csv`)).text()
+  expect(csv.split('\r\n')).toEqual([
+    expect.stringMatching(/,demo$/),
+    expect.stringMatching(/,true$/),
+    '',
+  ])
 })
 
 test('a run that takes too long is continued with the other wallets by the next one', async () => {
