@@ -368,6 +368,8 @@ describe('a demo', () => {
   test('a demo states in the MCP instructions and in every result that it is a demo', async () => {
     const client = await connected('legacy')
     expect(client.getInstructions()).toContain(demoSentence)
+    const capabilities = JSON.stringify(client.getServerCapabilities())
+    expect(capabilities.match(/"listChanged":\w+/g)).toEqual(Array(3).fill('"listChanged":false'))
     const results = []
     for (const { name } of (await client.listTools()).tools) {
       const [args] = Object.entries(calls()).find(([each]) => each === name)?.[1] ?? [{}]
