@@ -1,5 +1,6 @@
 import { createFairLanes } from '../../src/core/fair-lanes.ts'
 import type { LaneItem } from '../../src/core/fair-lanes.ts'
+import { severitiesFrom } from '../../src/core/flags/kind.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import {
@@ -137,7 +138,7 @@ async function fillOutbox(deps: WebhookDeps): Promise<void> {
 function wants(subscription: SubscriptionRecord, event: EventRecord): boolean {
   const { rails, severity, afterSeq } = subscription
   if (event.seq <= afterSeq) return false
-  if (severity !== null && event.severity !== severity) return false
+  if (severity !== null && !severitiesFrom(severity).includes(event.severity)) return false
   return rails === null || (event.rail !== null && rails.includes(event.rail))
 }
 

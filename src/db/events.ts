@@ -1,5 +1,6 @@
 import { sha256Hex } from '../auth/messages.ts'
 import { present } from '../core/entries.ts'
+import { severitiesFrom } from '../core/flags/kind.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { timeAfter } from '../core/time.ts'
 import { toJsonText } from './json.ts'
@@ -36,6 +37,7 @@ export type Since =
 
 export interface EventFilter {
   readonly rail?: string | undefined
+  /** The lowest. */
   readonly severity?: Severity | undefined
 }
 
@@ -52,7 +54,7 @@ export async function eventsSince(
   else if ('after' in since) query = query.where('created_at', '>', since.after)
   else query = query.where('created_at', '>=', since.time)
   if (rail !== undefined) query = query.where('rail', '=', rail)
-  if (severity !== undefined) query = query.where('severity', '=', severity)
+  if (severity !== undefined) query = query.where('severity', 'in', severitiesFrom(severity))
   return await query.execute()
 }
 

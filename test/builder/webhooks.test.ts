@@ -138,11 +138,11 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ status: 'delivered', attempts: 1, lastStatus: 200 })
   })
 
-  test('webhooks go only to subscriptions to the rail and severity of the event', async () => {
+  test('webhooks go only to subscriptions to the rail of the event and at most its severity', async () => {
     await subscribe('all')
     await subscribe('olas', { rails: ['olas', 'near'] })
     await subscribe('critical', { severity: 'critical' })
-    await subscribe('both', { rails: ['x402'], severity: 'critical' })
+    await subscribe('both', { rails: ['x402'], severity: 'warning' })
     await addEvent({ rail: 'x402', severity: 'critical' })
     await addEvent({ rail: 'olas', severity: 'info' })
     await addEvent({ rail: null, severity: 'critical' })

@@ -70,7 +70,7 @@ describe('the alert feed', () => {
     expect(await feed(sinceQuery(hint.since))).toMatchObject({ count: 0, next_poll_hint: hint })
   })
 
-  test('filters alerts by rail and by severity, and reports that more are available', async () => {
+  test('filters alerts by rail and by least severity, and reports that more are available', async () => {
     const { database } = service.actions
     const nowMs = service.clock.now()
     for (const [rail, severity] of [
@@ -82,8 +82,13 @@ describe('the alert feed', () => {
       await append(database, event(nowMs, { rail, severity }))
     }
     expect((await feed('?rail=x402')).count).toBe(3)
-    expect((await feed('?severity=warning')).count).toBe(2)
-    expect((await feed('?rail=x402&severity=warning')).count).toBe(1)
+    const severe = await feed('?severity=warning')
+    expect(severe.events.map(({ severity }) => severity)).toEqual([
+      'warning',
+      'warning',
+      'critical',
+    ])
+    expect((await feed('?rail=x402&severity=critical')).count).toBe(1)
     const first = await feed('?rail=x402&limit=2')
     expect(first).toMatchObject({ count: 2, next_poll_hint: { after_seconds: 0 } })
     const rest = await feed(sinceQuery(first.next_poll_hint.since, '&rail=x402&limit=2'))

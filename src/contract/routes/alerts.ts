@@ -41,7 +41,11 @@ export const alertRoutes = {
         'Only events after this time, such as `next_poll_hint.since` of the previous answer.',
       ),
       rail: parameter(railSlug, 'Only events of this rail.', 'x402'),
-      severity: parameter(severity, 'Only events of this severity.', 'warning'),
+      severity: parameter(
+        severity,
+        'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`.',
+        'warning',
+      ),
       limit,
     },
     answers: {

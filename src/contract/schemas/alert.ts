@@ -41,7 +41,11 @@ export const subscribeBody = bodyModel('AlertSubscribeBody', {
     .max(64)
     .optional()
     .describe('Only events of these rails. Default: all rails and the ledger itself.'),
-  severity: severity.optional().describe('Only events of this severity.'),
+  severity: severity
+    .optional()
+    .describe(
+      'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`.',
+    ),
 })
 export type SubscribeBody = z.infer<typeof subscribeBody>
 

@@ -30,6 +30,8 @@ export interface FlagContext {
 export const severities = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
+export const severitiesFrom = (least: Severity) => severities.slice(severities.indexOf(least))
+
 interface OpenedFlag {
   readonly id: string
   readonly severity: Severity
