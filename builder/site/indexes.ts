@@ -122,6 +122,7 @@ function robots({ site }: Pick<World, 'site'>): string {
   return `# All pages are public and intended for programs and for people.
 User-agent: *
 Allow: /
+Disallow: /compare?
 
 Sitemap: ${site.url}/sitemap.xml
 `

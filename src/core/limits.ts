@@ -35,7 +35,7 @@ export const limitPolicies = {
   day: perDay('day', 1000, { what: 'requests', per: host }),
   /** An audit reads the whole log, so its reads have neither a daily count nor a part of the cost units. */
   other: perMinute('other', 300, 2400, {
-    what: 'reads of the log, of proofs and of evidence, and requests for pages that are not published',
+    what: 'reads of the log, of proofs and of evidence, and requests for addresses that do not exist',
     per: network,
   }),
   wallet: perMinute('wallet', 300, 300, {
