@@ -198,7 +198,7 @@ function verificationOf({
 }
 
 const toBeChecked =
-  'Checked on its chain every hour if this installation has a node for the chain (see /status). Until all checks are done, the month that it counts in has no statement and is in open_months of /api/v1/workers/{wallet}/statements (see /docs/statements#closing)'
+  'Checked every hour on chains with a node, which /status lists; on others it stays pending. Until all checks are done, the month that it counts in has no statement and is in open_months of /api/v1/workers/{wallet}/statements (see /docs/statements#closing)'
 const notChecked =
   'Nobody checks transactions of this chain, so the payment stays unconfirmed; the statement of its month does not wait for it (see /docs/receipts#chains)'
 const unproven = 'Signed by the worker alone, without evidence of the payment'
