@@ -27,7 +27,9 @@ export const reputationEntry = model('ReputationEntry', {
     .int()
     .min(0)
     .max(100)
-    .describe('Percentage that counts: 30 at first, 100 after the check 14 days later.'),
+    .describe(
+      'Percentage that counts: 30 at first, 100 after the check 14 days later, 0 in entries that take points back.',
+    ),
   reason: text(300),
   counts_from: time,
   created_at: time,
