@@ -1,4 +1,5 @@
-import { impossibleFigures } from '../../src/core/figures.ts'
+import { recordOf } from '../../src/core/entries.ts'
+import { figureNames, impossibleFigures, publicFigure } from '../../src/core/figures.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { decidePoll, flagsOf } from '../../src/core/rail-poll.ts'
 import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
@@ -211,7 +212,11 @@ async function record(
         rail,
         severity: transition.to === 'paying' ? 'info' : 'warning',
         title: `${authored.display_name}: ${transition.from} → ${transition.to}`,
-        data: { ...transition, figures: state.figures },
+        data: {
+          ...transition,
+          figures: recordOf(figureNames, (name) => publicFigure(state.figures, name)),
+          status_reasons: state.statusReasons,
+        },
         createdAt: at,
       })
     }

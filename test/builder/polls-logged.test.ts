@@ -6,7 +6,9 @@ import { httpRails } from '../../builder/rails/index.ts'
 import { createSources } from '../../builder/rails/sources.ts'
 import { loadAuthored } from '../../builder/world/authored.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
+import { figureNames } from '../../src/core/figures.ts'
 import { hourMs } from '../../src/core/time.ts'
+import { eventsSince } from '../../src/db/events.ts'
 import { historyOf } from '../../src/db/polls.ts'
 import { handClock } from '../support/http-service.ts'
 import { expectLogged, queued } from '../support/logged.ts'
@@ -73,5 +75,12 @@ test('every poll is logged with its evidence, failed ones too, and so are flags 
   // The failure opens a flag, which the next poll closes.
   expect(logged.filter(({ kind }) => kind === 'flag').length).toBeGreaterThanOrEqual(2)
   expect(logged.filter(({ kind }) => kind === 'transition').length).toBeGreaterThanOrEqual(1)
+  const events = await eventsSince(database.reader, { seq: 0 }, 100)
+  const changed = events.find(({ kind }) => kind === 'rail_transition')?.data
+  for (const name of figureNames) expect(changed).toHaveProperty(['figures', name])
+  expect(JSON.stringify(changed)).not.toContain('Micro')
+  expect(changed?.['status_reasons']).toContainEqual(
+    expect.objectContaining({ outcome: 'decides' }),
+  )
   await expectLogged(service)
 })
