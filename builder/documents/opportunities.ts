@@ -1,5 +1,5 @@
 import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
-import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
+import { expectedMicroUsdcPerDay, notNet } from '../../src/core/arbitrage.ts'
 import { flagCaveat, isReaderTrouble } from '../../src/core/flags/index.ts'
 import { usdcOrNull } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -85,6 +85,8 @@ function caveatsOf(
   if (expectedMicroUsdcPerDay(state.figures) === null) {
     caveats.push('Expected income is unknown, because volume, workers or top share is unknown.')
   }
+  const returned = notNet(state.figures)
+  if (returned !== null) caveats.push(returned)
   return [
     ...caveats,
     ...world.openFlags

@@ -119,7 +119,7 @@ export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
 }
 
 function robots({ site }: Pick<World, 'site'>): string {
-  return `# All pages are public and intended for programs and for people.
+  return `# All pages are public and intended for programs and for people. Comparisons are made on request and count against the limits.
 User-agent: *
 Allow: /
 Disallow: /compare?

@@ -64,14 +64,16 @@ export async function measure(bench: Bench, rounds: number): Promise<Row[]> {
       const reached = median(measured)
       // Not a number is missed.
       const isMet = bound.startsWith('most') ? reached <= target : reached >= target
-      const spread: Row['spread'] = [Math.min(...measured), Math.max(...measured)]
+      const spread: Row['spread'] = [short(Math.min(...measured)), short(Math.max(...measured))]
       return { what: bench.what, peer, ...row, spread, bound, target, isMet, beside }
     })
   })
 }
 
+const short = (value: number) => Number(value.toPrecision(4))
+
 /** The median; null if it is not a number. */
 function rounded(values: readonly number[]): number | null {
-  const value = Number(median(values).toPrecision(4))
+  const value = short(median(values))
   return Number.isNaN(value) ? null : value
 }

@@ -1,5 +1,5 @@
 import { unknownWorkerIncome } from './figures.ts'
-import type { Figure, Figures } from './figures.ts'
+import type { Figures } from './figures.ts'
 import { flagCaveat } from './flags/index.ts'
 import type { FlagFinding } from './flags/kind.ts'
 import { quantile } from './median.ts'
@@ -7,18 +7,11 @@ import type { RailStatus } from './rules/status.ts'
 
 const daysOfFigures = 30
 
-type EarnedVolume = Pick<Figures, 'tpv30dMicroUsdc' | 'tpv30dNetMicroUsdc'>
-
-/** The net volume where it is known, since money that came back to its payers was nobody's income. */
-const earnedVolume = (figures: EarnedVolume): Figure =>
-  figures.tpv30dNetMicroUsdc ?? figures.tpv30dMicroUsdc
-
 /** Daily average per worker over 30 days, excluding the top earner. Null if a figure is unknown or fewer than two workers were paid. */
 export function expectedMicroUsdcPerDay(
-  figures: EarnedVolume & Pick<Figures, 'uniqueWorkers30d' | 'topWorkerShare'>,
+  figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
 ): number | null {
-  const { uniqueWorkers30d: workers, topWorkerShare: topShare } = figures
-  const volume = earnedVolume(figures)
+  const { tpv30dMicroUsdc: volume, uniqueWorkers30d: workers, topWorkerShare: topShare } = figures
   if (volume === null || workers === null || topShare === null || workers < 2) return null
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
 }
@@ -42,10 +35,9 @@ export function workerIncome(
 }
 
 function creatorMicroUsdcPerDay(
-  figures: EarnedVolume & Pick<Figures, 'uniqueCreators30d'>,
+  figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueCreators30d'>,
 ): number | null {
-  const { uniqueCreators30d: creators } = figures
-  const volume = earnedVolume(figures)
+  const { tpv30dMicroUsdc: volume, uniqueCreators30d: creators } = figures
   if (volume === null || creators === null || creators === 0) return null
   return Math.floor(volume / creators / daysOfFigures)
 }
@@ -56,8 +48,14 @@ export interface ArbitrageRail {
   readonly rail: string
   readonly status: RailStatus
   readonly judged: boolean
-  readonly figures: EarnedVolume &
-    Pick<Figures, 'uniqueCreators30d' | 'uniqueWorkers30d' | 'topWorkerShare'>
+  readonly figures: Pick<
+    Figures,
+    | 'tpv30dMicroUsdc'
+    | 'tpv30dNetMicroUsdc'
+    | 'uniqueCreators30d'
+    | 'uniqueWorkers30d'
+    | 'topWorkerShare'
+  >
   readonly entryCostMicroUsdc: number
   readonly evidenceTier: EvidenceTier
   readonly figuresSource: 'poll' | 'audit'
@@ -91,7 +89,7 @@ export const arbitrageCaveats = [
   'The figures are averages of the last 30 days over everyone who was paid. They show past earnings of others and promise nothing.',
   'USD per creator is the daily spending of one paying party, shared by all its workers.',
   'The entry cost is money only; it excludes work, fees, gas and compute.',
-  'Figures exclude what the filter rule of the rail removes and, where the net volume is known, money that came back to its payers or stayed within one party. They still include wash trading that no rule detects.',
+  'Figures exclude what the filter rule of the rail removes. They still include wash trading that no rule detects.',
 ] as const
 
 export function rankRails<Rail extends ArbitrageRail>(rails: readonly Rail[]) {
@@ -159,7 +157,7 @@ function caveatsOf(
     stale ? 'No successful poll in the last two cycles.' : null,
     pollFailed && !stale ? 'The last poll failed; figures are carried over.' : null,
     judged ? statusCaveats[status] : 'The rail is not judged: too little is known.',
-    perCreator === null ? unknownCreator(figures) : null,
+    perCreator === null ? unknownCreator(figures) : notNet(figures),
     perWorker === null
       ? 'Earnings per worker are unknown, because a figure is missing (volume, workers or top share) or only one worker is paid.'
       : null,
@@ -170,8 +168,19 @@ function caveatsOf(
   return [...caveats.filter((caveat) => caveat !== null), ...rail.flags.map(flagCaveat)]
 }
 
-function unknownCreator(figures: ArbitrageRail['figures']): string {
-  return earnedVolume(figures) !== null && figures.uniqueCreators30d === 0
+/** Says how much of the volume, from which income is expected, the net volume leaves out; null below one percent. */
+export function notNet({
+  tpv30dMicroUsdc: volume,
+  tpv30dNetMicroUsdc: net,
+}: Pick<Figures, 'tpv30dMicroUsdc' | 'tpv30dNetMicroUsdc'>): string | null {
+  const percent = volume === null || net === null ? 0 : Math.round((1 - net / volume) * 100)
+  return percent >= 1
+    ? `${percent} % of the volume came back to its payers, stayed within one party or was passed on; the expected income includes it.`
+    : null
+}
+
+function unknownCreator({ tpv30dMicroUsdc, uniqueCreators30d }: ArbitrageRail['figures']): string {
+  return tpv30dMicroUsdc !== null && uniqueCreators30d === 0
     ? 'No creator paid in 30 days.'
     : 'Volume or the number of creators is unknown, so the rail cannot be ranked.'
 }

@@ -103,7 +103,7 @@ export function limitConnections(
     socket.once('close', () => remove(connection))
     for (const group of [...connection.groups, all]) {
       if (group.members.size <= group.limit) continue
-      evict([...group.members].find(({ unanswered }) => unanswered === 0) ?? connection)
+      evict(idlestOf(group) ?? connection)
     }
   })
 
@@ -146,6 +146,11 @@ export function limitConnections(
   const stopping = new AbortController()
   void repeatEvery(SWEEP_INTERVAL_MS, sweep, { clock, signal: stopping.signal })
   return () => stopping.abort()
+}
+
+function idlestOf({ members }: Group): Connection | undefined {
+  for (const connection of members) if (connection.unanswered === 0) return connection
+  return undefined
 }
 
 /** Returns whether bytes have arrived or a response was written since the last call. */

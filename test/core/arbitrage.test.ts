@@ -43,12 +43,15 @@ describe('rankRails', () => {
     })
   })
 
-  test('rankRails leaves out money that came back to its payers, where that is known', () => {
-    const net = { ...figures, tpv30dNetMicroUsdc: 15_000_000_000 }
-    expect(rowOf({ figures: net })).toMatchObject({
-      perCreatorMicroUsdc: 50_000_000,
-      perWorkerMicroUsdc: 37_500_000,
-    })
+  test('a caveat says how much of the volume is known to be no income', () => {
+    const caveatsAt = (tpv30dNetMicroUsdc: number | null) =>
+      rowOf({ figures: { ...figures, tpv30dNetMicroUsdc } }).caveats
+    expect(caveatsAt(10_000_000_000)).toEqual([
+      '67 % of the volume came back to its payers, stayed within one party or was passed on; the expected income includes it.',
+    ])
+    for (const net of [figures.tpv30dMicroUsdc, 29_900_000_000, null]) {
+      expect(caveatsAt(net)).toEqual([])
+    }
   })
 
   test('a rail breaks even after whole days, at once without an entry cost, or at an unknown time', () => {

@@ -27,8 +27,8 @@ describe('the arbitrage ranking', () => {
     expect(body.caveats.length).toBeGreaterThan(2)
     const rows = new Map(body.ranking.map((row) => [row.rail, row]))
     expect([...rows.keys()]).toEqual(['alpha', 'delta', 'beta'])
-    const { tpv30dNetMicroUsdc, uniqueCreators30d } = figures()
-    const perCreator = Math.floor((tpv30dNetMicroUsdc ?? 0) / (uniqueCreators30d ?? 1) / 30) / 1e6
+    const { tpv30dMicroUsdc, uniqueCreators30d } = figures()
+    const perCreator = Math.floor((tpv30dMicroUsdc ?? 0) / (uniqueCreators30d ?? 1) / 30) / 1e6
     expect(rows.get('alpha')).toMatchObject({
       expected_usd_per_day_per_creator: perCreator,
       breakeven_days: 0,

@@ -106,7 +106,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
     table(Object.values<LimitPolicy>(limitPolicies), {
       id: 'limits',
       caption:
-        'Requests under /api/v1, and of pages made on request: /match, /compare, pages of lists with a filter, and single receipts, workers, statements, jobs, disputes and partners, with their Markdown. Published pages, feeds and assets are not counted.',
+        'Requests under /api/v1, to /mcp and to the log, and pages made on request: /match, /compare, lists with a filter, and single receipts, workers, statements, jobs, disputes and partners, with their Markdown. Published pages, feeds and assets are not counted.',
       sortable: false,
       columns: [
         column('Subject', ({ per }) => per),

@@ -42,7 +42,7 @@ export const suiteRun = z.strictObject({
       bound: z.enum(['most', 'least', 'mostRatio', 'leastRatio']),
       target: z.number(),
       isMet: z.boolean(),
-      /** The rate of a row about CPU time, or the CPU time of a row about another figure. */
+      /** The CPU time of a row about a rate; of other rows the rate. */
       beside: z.strictObject(medians).nullable(),
     }),
   ),

@@ -43,7 +43,7 @@ export const alertRoutes = {
       rail: parameter(railSlug, 'Only events of this rail.', 'x402'),
       severity: parameter(
         severity,
-        'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`.',
+        'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`. A flag that closes is `info`.',
         'warning',
       ),
       limit,

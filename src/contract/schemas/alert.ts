@@ -44,7 +44,7 @@ export const subscribeBody = bodyModel('AlertSubscribeBody', {
   severity: severity
     .optional()
     .describe(
-      'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`.',
+      'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`. A flag that closes is `info`.',
     ),
 })
 export type SubscribeBody = z.infer<typeof subscribeBody>
@@ -53,7 +53,7 @@ const subscriptionFields = {
   id: text(80),
   url,
   rails: list(railSlug, 64).nullable(),
-  severity: severity.nullable(),
+  severity: severity.nullable().describe('The lowest severity that is sent; null means all.'),
   status: z
     .enum(['pending', 'active', 'disabled'])
     .describe(

@@ -28,7 +28,7 @@ export const reputationEntry = model('ReputationEntry', {
     .min(0)
     .max(100)
     .describe(
-      'Percentage that counts: 30 at first, 100 after the check 14 days later, 0 in entries that take points back.',
+      'Percentage that counts: 30 at first, 100 after the check 14 days later, 0 in entries that take points back, and at first if an earlier check found payer and worker linked.',
     ),
   reason: text(300),
   counts_from: time,

@@ -8,7 +8,7 @@ import { receipt } from './receipt.ts'
 
 const statsFields = {
   tpv_30d_usdc: usdc.describe(
-    'Sum of the volumes after the filter rule over rails of the category `earning` with recently polled figures; see `rails_unknown_tpv`. The home page and weekly posts show the net volume.',
+    'Sum of the volumes after the filter rule over rails of the category `earning` with recently polled figures; see `rails_unknown_tpv`. The home page and weekly posts show the net volume where it is known.',
   ),
   tpv_7d_usdc: usdc,
   unknown_figures: z

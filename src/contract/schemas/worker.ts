@@ -79,11 +79,7 @@ export const leaderboard = model('Leaderboard', {
   note: text(500).optional(),
 })
 
-export const skillsInput = distinctSkills
-  .min(1)
-  .min(1)
-  .max(32)
-  .refine((skills) => new Set(skills).size === skills.length, 'must not repeat a skill')
+export const skillsInput = distinctSkills.min(1)
 
 export const registerBody = bodyModel('WorkerRegistration', {
   wallet: walletInput,
