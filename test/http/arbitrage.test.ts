@@ -34,6 +34,7 @@ describe('the arbitrage ranking', () => {
       breakeven_days: 0,
       confidence: 0.8,
       caveats: [
+        '5 % of the volume came back to its payers, stayed within one party or was passed on; the expected income includes it.',
         'warning: Rail alpha: more than half of the raw volume does not pass the filter rule',
       ],
     })

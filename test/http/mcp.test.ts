@@ -51,6 +51,7 @@ const calls = () =>
         apply_url: 'https://alpha.example/apply',
         entry_requirements: ['a wallet'],
         caveats: [
+          '5 % of the volume came back to its payers, stayed within one party or was passed on; the expected income includes it.',
           'warning: Rail alpha: more than half of the raw volume does not pass the filter rule',
         ],
       },

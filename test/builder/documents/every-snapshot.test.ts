@@ -205,10 +205,14 @@ describe('figures of a rail', () => {
 
   test('figures from an audit are marked as such, and only polled rails become stale', () => {
     const audit = 'status and figures come from the audit of 2026-10-01.'
+    const returned = expect.stringContaining('5 % of the volume came back to its payers')
     expect(body('/api/v1/opportunities', built)).toMatchObject({
       opportunities: [
-        { rail: 'alpha', caveats: [`The rail is audited by hand and not polled; ${audit}`] },
-        { rail: 'beta', caveats: [`No poll has succeeded yet; ${audit}`] },
+        {
+          rail: 'alpha',
+          caveats: [`The rail is audited by hand and not polled; ${audit}`, returned],
+        },
+        { rail: 'beta', caveats: [`No poll has succeeded yet; ${audit}`, returned] },
       ],
     })
   })
