@@ -10,6 +10,8 @@ import { evmWallet } from '../support/wallets.ts'
 import { railRecord, smallWorld, worldNowMs } from '../support/world.ts'
 
 const path = '/api/v1/arbitrage'
+const notNet =
+  '5 % of the volume came back to its payers, stayed within one party or was passed on; the expected income includes it.'
 const alice = evmWallet('alice')
 const service = useService({ documents: [...documentsOf(smallWorld())], publishedAtMs: worldNowMs })
 
@@ -34,7 +36,7 @@ describe('the arbitrage ranking', () => {
       breakeven_days: 0,
       confidence: 0.8,
       caveats: [
-        '5 % of the volume came back to its payers, stayed within one party or was passed on; the expected income includes it.',
+        notNet,
         'warning: Rail alpha: more than half of the raw volume does not pass the filter rule',
       ],
     })
@@ -46,7 +48,7 @@ describe('the arbitrage ranking', () => {
     // Stale and failed are reported once, by the rail and not again by its flags.
     expect(rows.get('delta')).toMatchObject({
       confidence: 0.5,
-      caveats: ['No successful poll in the last two cycles.'],
+      caveats: ['No successful poll in the last two cycles.', notNet],
     })
   })
 
