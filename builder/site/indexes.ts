@@ -72,7 +72,7 @@ Every document and every answer under /api/v1 is signed with ed25519 (\`X-Signat
 
 ${entry(`${api}/rails`, 'Rails', 'all rails with figures, status, method and age')}
 ${entry(`${api}/opportunities`, 'Opportunities', 'rails that pay now, highest expected income first, with caveats')}
-${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, with evidence')}
+${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, with evidence, and failed polls')}
 ${entry(`${api}/pacts`, 'Pacts', 'settlements that can be verified on-chain')}
 ${entry(`${api}/receipts`, 'Receipts', 'who was paid on which rail; one receipt is at /api/v1/receipts/{id}, and ?wallet= selects the receipts of a worker')}
 ${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula of the score')}

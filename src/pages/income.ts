@@ -49,14 +49,18 @@ export function incomeOf(receipts: readonly Receipt[]): Income {
   return { ...sums, total, contradicted, customers, ofCustomers }
 }
 
-/** Without agreements on the job exchange for which a receipt of the payment names the job. */
+/** Of an agreement on the job exchange and receipts that name its job: payments that others show, otherwise the agreement. */
 export function oncePerJob(receipts: readonly Receipt[]): readonly Receipt[] {
-  const without: readonly Evidence[] = ['agreed', 'reversed', 'rejected']
-  const payments = receipts.filter((one) => !without.includes(evidenceOf(one)))
-  const paid = new Set(payments.map(({ job_id: job }) => job))
+  const jobsOf = (...shown: readonly Evidence[]) => {
+    const found = receipts.filter((one) => shown.includes(evidenceOf(one)))
+    return new Set(found.flatMap(({ job_id: job }) => job ?? []))
+  }
+  const [paid, agreed] = [jobsOf('on chain', 'attested'), jobsOf('agreed')]
   return receipts.filter((one) => {
-    const { job_id: job } = one
-    return evidenceOf(one) !== 'agreed' || job === undefined || !paid.has(job)
+    const { job_id: job = '' } = one
+    const evidence = evidenceOf(one)
+    if (evidence === 'agreed') return !paid.has(job)
+    return !['claimed', 'signed by the seller'].includes(evidence) || !agreed.has(job)
   })
 }
 

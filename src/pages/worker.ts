@@ -175,7 +175,10 @@ function verdictOf(
   const part = isPart ? `Among the newest ${receipts.length} of ${total} receipts: ` : ''
   const were = contradicted === 1 ? 'was' : 'were'
   const refuted = contradicted === 0 ? '' : ` ${contradicted} more ${were} reversed or rejected.`
-  return `${part}${stated}${sum === 0 ? '' : ` ${proven} of it is proven on chain.`}${refuted}`
+  const repeated = receipts.length - distinct
+  const names = repeated === 1 ? 'names' : 'name'
+  const again = repeated === 0 ? '' : ` ${repeated} more ${names} a job that is counted already.`
+  return `${part}${stated}${sum === 0 ? '' : ` ${proven} of it is proven on chain.`}${refuted}${again}`
 }
 
 function workerGlance(
@@ -200,7 +203,7 @@ function workerGlance(
         ? null
         : [
             'Largest customer',
-            `${wholePercent(Math.max(...income.customers.values()) / income.ofCustomers)} of ${shortAmount(income.ofCustomers)} USDC with a confirmed payer`,
+            `${wholePercent(Math.max(...income.customers.values()) / income.ofCustomers)} of ${shortAmount(income.ofCustomers)} USDC whose payer the chain, a platform or the poster of a job names`,
           ],
       ['Last proven payment', lastPaid === undefined ? 'none' : time(lastPaid)],
       fact('Skills', worker?.skills, (skills) => join(skills.map(untrustedText), ', ')),

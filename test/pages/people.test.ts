@@ -116,7 +116,7 @@ test('the page of a receipt says whether witnesses have seen it, and whether the
   )
 })
 
-test('sums of a worker leave out what the chain contradicts, and an agreement whose payment has a receipt', () => {
+test('sums of a worker leave out what the chain contradicts, and a claim for a job whose agreement counts', () => {
   const receipt = (id: number, changes: Partial<Receipt>): Receipt => ({
     ...proven,
     receipt_id: `${receiptId.slice(0, -1)}${id}`,
@@ -147,7 +147,7 @@ test('sums of a worker leave out what the chain contradicts, and an agreement wh
   }
   const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
   expect(md).toContain(
-    '3 receipts over 100 USDC. 10 % of it is proven on chain. 1 more was reversed or rejected.',
+    '3 receipts over 50 USDC from 2 customers. 20 % of it is proven on chain. 1 more was reversed or rejected. 1 more names a job that is counted already.',
   )
 })
 
@@ -161,6 +161,20 @@ test('an agreement without a job counts next to a payment without one', () => {
     onchain_verified: false,
   }
   expect(oncePerJob([payment, agreement])).toEqual([payment, agreement])
+})
+
+test('of an agreement and receipts of its job count those that others show, otherwise the agreement', () => {
+  const paid: Receipt = { ...proven, job_id: job }
+  const claim: Receipt = {
+    ...paid,
+    kind: 'signed',
+    verification: 'pending',
+    onchain_verified: false,
+  }
+  const agreement: Receipt = { ...claim, kind: 'platform', platform: 'job-exchange' }
+  expect(oncePerJob([claim, agreement, claim])).toEqual([agreement])
+  expect(oncePerJob([claim, agreement, paid])).toEqual([paid])
+  expect(oncePerJob([claim, claim])).toEqual([claim, claim])
 })
 
 test('a claim cannot pass for the words of the operator, in HTML or Markdown', () => {
