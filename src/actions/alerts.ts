@@ -158,7 +158,7 @@ export async function testSubscription(
     const earlier = { ...pendingOf(id), type: 'test' }
     if ((await findRecord(tx, 'alert_deliveries', earlier)) !== null)
       throw new ApiError('conflict', 'An earlier test is pending: wait for its result')
-    const { nextAttemptAt } = found.status === 'active' ? delivery : { nextAttemptAt: null }
+    const nextAttemptAt = found.status === 'active' ? delivery.nextAttemptAt : null
     await enqueueDelivery(tx, { ...delivery, nextAttemptAt })
     return { status: 202, body: { delivery_id: delivery.id, status: 'pending' } }
   })

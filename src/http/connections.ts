@@ -102,8 +102,7 @@ export function limitConnections(
     for (const group of [...connection.groups, all]) group.members.add(connection)
     socket.once('close', () => remove(connection))
     for (const group of [...connection.groups, all]) {
-      if (group.members.size <= group.limit) continue
-      evict(idlestOf(group) ?? connection)
+      if (group.members.size > group.limit) evict(idlestOf(group) ?? connection)
     }
   })
 

@@ -2,6 +2,7 @@ import { created, queued, sinceParameter, toBePaid } from '../answers.ts'
 import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   alertFeed,
+  leastSeverity,
   deliveryList,
   deliveryStatus,
   rotatedSecret,
@@ -41,11 +42,7 @@ export const alertRoutes = {
         'Only events after this time, such as `next_poll_hint.since` of the previous answer.',
       ),
       rail: parameter(railSlug, 'Only events of this rail.', 'x402'),
-      severity: parameter(
-        severity,
-        'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`. A flag that closes is `info`.',
-        'warning',
-      ),
+      severity: parameter(severity, leastSeverity, 'warning'),
       limit,
     },
     answers: {

@@ -31,6 +31,9 @@ export const alertFeed = model('AlertFeed', {
   }),
 })
 
+export const leastSeverity =
+  'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`. A flag that closes is `info`.'
+
 export const subscribeBody = bodyModel('AlertSubscribeBody', {
   url: httpsInput.describe(
     'Address of the webhook: https on port 443, a public host name. Redirects are not followed.',
@@ -41,11 +44,7 @@ export const subscribeBody = bodyModel('AlertSubscribeBody', {
     .max(64)
     .optional()
     .describe('Only events of these rails. Default: all rails and the ledger itself.'),
-  severity: severity
-    .optional()
-    .describe(
-      'Only events of this severity or a higher one; the order is `info`, `warning`, `critical`. A flag that closes is `info`.',
-    ),
+  severity: severity.optional().describe(leastSeverity),
 })
 export type SubscribeBody = z.infer<typeof subscribeBody>
 
