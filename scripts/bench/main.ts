@@ -32,7 +32,7 @@ const { values, positionals } = parseArgs({
 })
 const { quick, json } = values
 const many = (count: number) => (quick ? count / 8 : count)
-const receipts = Number(values.receipts ?? (quick ? 100_000 : 1_000_000))
+const receipts = Number(values.receipts ?? (quick ? 10_000 : 1_000_000))
 const unknown = positionals.filter((name) => !Object.hasOwn(suites, name))
 if (unknown.length > 0 || !Number.isSafeInteger(receipts)) {
   console.error(`Suites: ${Object.keys(suites).join(', ')}; --receipts takes a number`)
@@ -83,7 +83,7 @@ async function run(suite: Suite, dir: string): Promise<SuiteRun['rows']> {
     const rows: SuiteRun['rows'] = []
     for (const bench of await suite({ many, receipts, dir, fill, running })) {
       console.error(bench.what)
-      rows.push(...(await measure(bench, quick ? 2 : 7)))
+      rows.push(...(await measure(bench, quick ? 2 : 5)))
     }
     return rows
   } catch (error) {

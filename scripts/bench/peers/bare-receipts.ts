@@ -60,7 +60,7 @@ async function checkSignatures(body: Submission): Promise<void> {
   const message = messages.receipt(testService, { wallet, timestamp, bodySha256 })
   const receipt = { message: signingText(signed), signature: issued.slice('ed25519:'.length) }
   const verdicts = await Promise.all([
-    check({ scheme: 'eip191', message, signature, address: wallet }),
+    check({ scheme: 'eip191', message, signature, address: wallet.toLowerCase() }),
     check({ scheme: 'ed25519', ...receipt, publicKey }),
   ])
   if (!verdicts.every(({ valid }) => valid)) throw new Error('invalid signature')

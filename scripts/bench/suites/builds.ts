@@ -49,7 +49,7 @@ export const build: Suite = async ({ dir, many, receipts, fill, running }) => {
   await fill()
   const database = await running(openLedger(dir))
   let nowMs = Date.UTC(2026, 10, 21, 6)
-  const polls = many(4 * 365)
+  const polls = many(360)
   const everyMs = (365 * dayMs) / polls
   const timesMs = Array.from({ length: polls }, (_, at) => nowMs - (at + 1) * everyMs)
   await pollAt(database, timesMs.toReversed(), inventedRails)
@@ -82,7 +82,7 @@ export const build: Suite = async ({ dir, many, receipts, fill, running }) => {
     const logged = await timed(() => localLog({ database, files, signer }).grow())
     alone = [...written]
     const each: (typeof full)[] = []
-    while (each.length < 30) {
+    while (each.length < 20) {
       const id = `rcp_${sha256Hex(`${runs} ${each.length}`)}`
       await database.write((tx) => storeReceipt(tx, receiptRow(nowMs, { id, to: worker })))
       each.push(await buildLater())

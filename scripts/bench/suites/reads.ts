@@ -31,7 +31,7 @@ export const documents: Suite = async ({ dir, many, running }) => {
   const bench = async (
     what: string,
     request: { readonly path: string; readonly headers: Readonly<Record<string, string>> },
-    { count = 80_000, most = 1.05, env = {} } = {},
+    { count = 40_000, most = 1.05, env = {} } = {},
   ): Promise<Bench> => {
     const args = [service.origin + request.path, JSON.stringify(request.headers)]
     const peer = await running(startPeer('raw-http', { args, env }))
@@ -41,7 +41,7 @@ export const documents: Suite = async ({ dir, many, running }) => {
   const path = '/api/v1/og?page=/rails/x402&format=png'
   const signed = await partnerHeaders(partner, { method: 'GET', path }, { nowMs: Date.now() })
   const env = { DATABASE: databaseIn(dir), WALLET: wallet.id }
-  const picture = { count: 10_000, most: 1.5, env }
+  const picture = { count: 8000, most: 1.5, env }
   const known = await fetch(service.origin + readyPath, { headers })
   const ifKnown = { ...headers, 'If-None-Match': known.headers.get('etag') ?? '' }
   return await Promise.all([
@@ -67,7 +67,7 @@ export const edge: Suite = async ({ dir, many, running }) => {
   const plain = await running(startNginx({ ...options, config }))
   return reads.map(({ what, path }) => {
     const request = { path, headers: { 'Accept-Encoding': 'br' } }
-    const sides = repeat([shipped, ['cache of nginx alone', plain]], request, many(80_000))
+    const sides = repeat([shipped, ['cache of nginx alone', plain]], request, many(40_000))
     return { what: `${what}, nginx`, ...sides, targets: { perSecond: { leastRatio: 0.97 } } }
   })
 }
