@@ -11,6 +11,7 @@ import { memoizeLatest } from '../cache/memoize.ts'
 import { unarchived } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
+import { referencePath } from './docs/reference.ts'
 
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
 
@@ -62,16 +63,15 @@ function createForm({ body: _body, inputs, ...about }: SitePage, others: readonl
   }
 }
 
-/** Joins guides and lists in one file. Rails are excluded, since the API returns them. */
-export function allPagesInOne(published: readonly PublishedPage[], intro: string): PublicDocument {
-  const texts = published
-    .filter(({ page }) => page.listed !== false && isGuideOrList(page.path))
+/** Joins guides in one file. Everything else changes with each poll or receipt, and the API and its description have it. */
+export function guidesInOne(guides: readonly PublishedPage[], intro: string): PublicDocument {
+  const texts = guides
     .flatMap(({ documents }) => documents.filter((form) => form.contentType === markdownType))
     .flatMap(({ body }) => ('text' in body ? [body.text] : []))
   const text = [intro, ...texts].join('\n\n')
   return unarchived('/llms-full.txt', 'text/plain; charset=utf-8', maxAgeSeconds, { text })
 }
 
-function isGuideOrList(path: string): boolean {
-  return path.startsWith('/docs/') || (!path.slice(1).includes('/') && path !== '/changelog')
+export function isGuide({ page: { path } }: PublishedPage): boolean {
+  return path.startsWith('/docs/') && !path.startsWith(`${referencePath}/`)
 }

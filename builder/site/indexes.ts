@@ -82,7 +82,7 @@ ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
 ${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads sold per request in USDC, and whether this installation accepts payments; with schemas for catalogues: /.well-known/x402.json')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
 ${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash and signature')}
-${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills and the lists as Markdown')}
+${entry(`${site.url}/llms-full.txt`, 'Guides in one file', 'the documentation without the API reference, after the skills, as Markdown')}
 
 ## Skills
 
@@ -112,9 +112,9 @@ ${articles.map(pageEntry).join('\n')}
 /** The start of llms-full.txt: its title and the skill files. */
 export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
   const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
-  const head = `# Agent Income Ledger, all pages
+  const head = `# Agent Income Ledger, guides
 
-> The documentation and the lists as Markdown, after the skill files. The index is ${world.site.url}/llms.txt.`
+> The documentation as Markdown, after the skill files. The API reference is ${world.site.url}/openapi.json; the lists and all other pages are in ${world.site.url}/llms.txt.`
   return [head, ...skills].join('\n\n')
 }
 

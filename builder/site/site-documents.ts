@@ -5,7 +5,7 @@ import type { PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { createReferencePages } from './docs/page.ts'
-import { allPagesInOne, createPageDocuments } from './documents.ts'
+import { createPageDocuments, guidesInOne, isGuide } from './documents.ts'
 import type { PublishedPage } from './documents.ts'
 import { filterStylesDocument } from './filters.ts'
 import { createPages } from './index.ts'
@@ -32,18 +32,18 @@ export function createSite(): (
   const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>
     memoizeByParts(['agentSkills', 'nowMs', 'site'], (world) => [...indexDocuments(listed, world)]),
   )
-  const allInOneOf = memoizeLatest((joined: readonly PublishedPage[]) =>
-    memoizeByParts(['agentSkills', 'site'], (world) => allPagesInOne(joined, introOf(world))),
+  const guidesInOneOf = memoizeLatest((joined: readonly PublishedPage[]) =>
+    memoizeByParts(['agentSkills', 'site'], (world) => guidesInOne(joined, introOf(world))),
   )
   const withSearch = memoizeLatest((found: readonly SitePage[]) => [...found, searchPage(found)])
   let found: readonly SitePage[] = []
-  let published: readonly PublishedPage[] = []
+  let guides: readonly PublishedPage[] = []
   return (world, shareImages, answers) => {
     const images = new Set(shareImages.map(({ path }) => path))
     found = sameItems(found, [...pagesOf(world), ...referencePagesOf(world, answers)])
     const pages = withSearch(found)
-    const rendered = pages.map((page) => documentsOf(world.site)(page, images))
-    published = sameItems(published, rendered)
+    const published = pages.map((page) => documentsOf(world.site)(page, images))
+    guides = sameItems(guides, published.filter(isGuide))
     return [
       ...published.flatMap(({ documents }) => documents),
       ...shareImages,
@@ -52,7 +52,7 @@ export function createSite(): (
       ...feeds(world),
       ...tradeFeeds(world),
       ...indexesOf(pages)(world),
-      allInOneOf(published)(world),
+      guidesInOneOf(guides)(world),
     ]
   }
 }

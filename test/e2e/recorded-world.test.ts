@@ -313,7 +313,7 @@ describe('a recorded world', () => {
   })
 
   /** Documents that show the time of the last run. */
-  const documentsOfRuns = ['/llms-full.txt', '/status', '/status.md', '/status/receipts.json']
+  const documentsOfRuns = ['/status', '/status.md', '/status/receipts.json']
   const changedSince = (before: ReadonlyMap<string, string>) =>
     ledger
       .manifest()

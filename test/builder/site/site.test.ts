@@ -330,12 +330,14 @@ describe('the indexes for programs', () => {
     expect(text('/.well-known/mcp/server-card.json')).toBe(text('/mcp/server-card'))
   })
 
-  test('llms-full.txt collects skills, guides and lists', () => {
+  test('llms-full.txt collects skills and guides', () => {
     const all = text('/llms-full.txt')
     expect(all).toContain('name: pacts')
-    for (const heading of ['# Sign a request', '# Errors', '# Receipts']) {
+    for (const heading of ['# Sign a request', '# Errors']) {
       expect(all).toContain(`\n${heading}\n`)
     }
+    expect(all).not.toContain('\n# Receipts\n')
+    expect(all).not.toContain('# Receipts API')
     expect(all).not.toContain('# Rail alpha')
     expect(all).not.toContain('# Second words')
     expect(all).not.toContain('# There is nothing at this address')
