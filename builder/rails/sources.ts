@@ -49,7 +49,9 @@ export function createSources(options: SourceOptions) {
   const readerOf = (name: ChainName, signal: AbortSignal) => {
     const pace = paces.get(name) ?? createPace(clock)
     paces.set(name, pace)
-    return { ...client, signal: afterGrace(signal), pace, retries: rpcRetries }
+    // The logs of a busy month are larger than any list. Each answer has a limit, and each turn.
+    const maxTotalBytes = Number.POSITIVE_INFINITY
+    return { ...client, signal: afterGrace(signal), pace, retries: rpcRetries, maxTotalBytes }
   }
   return {
     http: (rail: string, signal: AbortSignal) =>
