@@ -4,12 +4,12 @@
  */
 import type { Abi } from 'viem'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { chains } from '../../src/chain/chains.ts'
 import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { digestOf } from '../../src/core/evidence.ts'
 import { addTo } from '../../src/core/rules/flows.ts'
 import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
 import type { DbTransaction } from '../../src/db/schema.ts'
@@ -211,7 +211,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     throw goesOn && saveProgress !== null ? new UnfinishedRead(error.message) : error
   }
   await reader.blockTime(lastStored)
-  const filtersDigest = digestOf(JSON.stringify(filters))
+  const filtersDigest = sha256Hex(JSON.stringify(filters))
   await save(lastStored, {
     hash: reader.knownHash(lastStored),
     newest: { to: head, logs: [...keysOf([...newest.values()].flat())], filters: filtersDigest },

@@ -1,10 +1,11 @@
 /** Collects what a poll reads, and stores it with the bundle that names it. */
 import { z } from 'zod'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 import { version } from '../../src/contract/version.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
-import { digestOf, pack } from '../../src/core/evidence.ts'
+import { pack } from '../../src/core/evidence.ts'
 import type { LookUpReading } from '../../src/core/evidence.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { saveEvidence } from '../../src/db/evidence.ts'
@@ -76,7 +77,7 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
   const lists: Record<string, string> = {}
   let buckets: string | null = null
   const keep = (body: string, keptUntil: string | null): string => {
-    const sha256 = digestOf(body)
+    const sha256 = sha256Hex(body)
     const before = documents.get(sha256)?.keptUntil
     const isLater =
       before === undefined || keptUntil === null || (before !== null && keptUntil > before)
@@ -91,7 +92,7 @@ export function collectEvidence(rail: string, { endMs, start30dMs }: Window) {
     const lines = linesOf(payouts)
     return {
       count: lines.length,
-      rows_digest: digestOf(lines.join('\n')),
+      rows_digest: sha256Hex(lines.join('\n')),
       rows: lines.length > maxLines ? null : keepPacked(lines, keptUntil),
       at: isoTime(endMs),
     }
@@ -213,5 +214,5 @@ function keyOf(source: ReadChunk['source']): number {
 }
 
 function shortKey(text: string): number {
-  return parseInt(digestOf(text).slice(0, 12), 16)
+  return parseInt(sha256Hex(text).slice(0, 12), 16)
 }

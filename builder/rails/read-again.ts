@@ -1,9 +1,9 @@
 /** The newest blocks of a rail are read again by the next poll, and compared with what this poll found in them. */
 import { z } from 'zod'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
-import { digestOf } from '../../src/core/evidence.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import type { Payout } from './payouts.ts'
 
@@ -36,7 +36,7 @@ export async function lastSettledBlock(reader: ChainReader, head: number): Promi
 /** Shortened digests, since the cursor stores them. */
 export function keysOf(payouts: readonly Payout[]): readonly string[] {
   const logs = payouts.map(({ block, txHash, logIndex }) => `${block} ${txHash} ${logIndex}`)
-  return [...new Set(logs)].map((log) => digestOf(log).slice(0, keyLength))
+  return [...new Set(logs)].map((log) => sha256Hex(log).slice(0, keyLength))
 }
 
 /** A sentence for the notes of the rail if these blocks have other logs than in the poll before. Other filters find other logs. */

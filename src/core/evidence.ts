@@ -7,7 +7,7 @@ export function evidencePath(digest: string): string {
   return `/evidence/${digest}.json`
 }
 
-export function digestOf(text: string): string {
+function digestOf(text: string): string {
   return bytesToHex(sha256(new TextEncoder().encode(text)))
 }
 

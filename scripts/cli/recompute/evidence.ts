@@ -5,12 +5,12 @@ import { lookUpCursor } from '../../../builder/rails/look-up-state.ts'
 import { transfersKeptMs } from '../../../builder/rails/looked-up.ts'
 import type { LookUpWallets } from '../../../builder/rails/looked-up.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
+import { sha256Hex } from '../../../src/auth/messages.ts'
 import type { LedgerClient } from '../../../src/client/client.ts'
 import { LedgerError, UnexpectedAnswerError } from '../../../src/client/errors.ts'
 import type { railHistory } from '../../../src/contract/schemas/rail.ts'
 import {
   checkedBundle,
-  digestOf,
   evidencePath,
   isLogInput,
   lookUpReading,
@@ -46,7 +46,7 @@ export function createEvidenceReader(call: LedgerClient['call']) {
         throw new NotKept(`${path} is not published`)
       throw error
     })
-    const found = digestOf(body)
+    const found = sha256Hex(body)
     if (found === sha256) return body
     throw new UnexpectedAnswerError(`${path} has the SHA-256 ${found}`)
   }

@@ -7,8 +7,8 @@ import { newestPayout } from '../../../builder/rails/payouts.ts'
 import type { StreamValues } from '../../../builder/rails/streams.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import type { Window } from '../../../builder/rails/window.ts'
+import { sha256Hex } from '../../../src/auth/messages.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
-import { digestOf } from '../../../src/core/evidence.ts'
 import { keysIn, publishedLines, readingsOf } from './evidence.ts'
 import type { Bundles, EvidenceReader, PublishedReading } from './evidence.ts'
 import type { Recomputation, Report } from './report.ts'
@@ -35,7 +35,7 @@ export async function compareHours(
   for (const { input, bundle } of readings) {
     const found = await publishedLines(input, evidence)
     if (found === null) missing += 1
-    else if (digestOf(found.join('\n')) !== input.rows_digest || found.length !== input.count)
+    else if (sha256Hex(found.join('\n')) !== input.rows_digest || found.length !== input.count)
       report.check('lines', false, '', `${input.rows} differs from rows_digest or count`)
     hours.add(input, found ?? [], bundle.prices)
     lines += found?.length ?? 0

@@ -12,9 +12,10 @@ import {
 import { payoutOfLine } from '../../../builder/rails/payout-lines.ts'
 import { aggregatePayouts } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
+import { sha256Hex } from '../../../src/auth/messages.ts'
 import { chains } from '../../../src/chain/chains.ts'
 import type { EvmChainName } from '../../../src/chain/chains.ts'
-import { digestOf, linesOfValue } from '../../../src/core/evidence.ts'
+import { linesOfValue } from '../../../src/core/evidence.ts'
 import { groupBy } from '../../../src/core/group-by.ts'
 import { microFromBaseUnits } from '../../../src/core/money.ts'
 import { counted } from '../../../src/core/number-text.ts'
@@ -80,7 +81,7 @@ function payoutsOf(chain: EvmChainName, readings: readonly PublishedLookUp[]) {
   const found = new Map<string, Payout>()
   let problem: string | null = null
   for (const { lines, rows, rows_digest, ...reading } of readings) {
-    if (digestOf((lines ?? []).join('\n')) !== rows_digest || reading.chain !== chain)
+    if (sha256Hex((lines ?? []).join('\n')) !== rows_digest || reading.chain !== chain)
       problem ??= `${rows} differs from rows_digest`
     for (const line of lines ?? []) {
       const { payout } = payoutOfLine(line)

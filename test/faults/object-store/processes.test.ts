@@ -4,8 +4,8 @@ import { join } from 'node:path'
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 
+import { sha256Hex } from '../../../src/auth/messages.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
-import { digestOf } from '../../../src/core/evidence.ts'
 import { saveEvidence } from '../../../src/db/evidence.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { latestPublications } from '../../../src/db/publications.ts'
@@ -56,7 +56,7 @@ describe.skipIf(noGateway !== null)(`the program with an object store${leftOut}`
     const ledger = machine(settings)
     await endOf(ledger.builder(['--once']))
     const body = '{"rail":"x402"}'
-    const sha256 = digestOf(body)
+    const sha256 = sha256Hex(body)
     await ledger.withDatabase(({ write }) =>
       write((tx) => saveEvidence(tx, [{ sha256, body, keptUntil: null }])),
     )
