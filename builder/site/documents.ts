@@ -11,6 +11,7 @@ import { memoizeLatest } from '../cache/memoize.ts'
 import { unarchived } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
+import { modelsPath } from './docs/models.ts'
 import { referencePath } from './docs/reference.ts'
 
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
@@ -63,7 +64,7 @@ function createForm({ body: _body, inputs, ...about }: SitePage, others: readonl
   }
 }
 
-/** Joins guides in one file. Everything else changes with each poll or receipt, and the API and its description have it. */
+/** Joins the guides in one file. The API returns lists and rails, which change with polls and receipts. */
 export function guidesInOne(guides: readonly PublishedPage[], intro: string): PublicDocument {
   const texts = guides
     .flatMap(({ documents }) => documents.filter((form) => form.contentType === markdownType))
@@ -73,5 +74,5 @@ export function guidesInOne(guides: readonly PublishedPage[], intro: string): Pu
 }
 
 export function isGuide({ page: { path } }: PublishedPage): boolean {
-  return path.startsWith('/docs/') && !path.startsWith(`${referencePath}/`)
+  return path.startsWith('/docs') && !path.startsWith(referencePath) && path !== modelsPath
 }

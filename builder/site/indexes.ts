@@ -114,7 +114,7 @@ export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
   const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
   const head = `# Agent Income Ledger, guides
 
-> The documentation as Markdown, after the skill files. The API reference is ${world.site.url}/openapi.json; the lists and all other pages are in ${world.site.url}/llms.txt.`
+> The documentation as Markdown, after the skill files. The API is described in ${world.site.url}/openapi.json; ${world.site.url}/llms.txt links the lists and all other pages.`
   return [head, ...skills].join('\n\n')
 }
 

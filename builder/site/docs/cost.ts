@@ -78,7 +78,7 @@ export const costTables = {
   'cost-writes': () =>
     table(perDay, {
       id: 'writes-a-day',
-      caption: `Signed receipts, measured on ${measuredOn} with SQLite: each took ${whole(cpuMicroseconds)} microseconds of a core, on a machine with other work, and ${whole(bytesPerReceipt)} bytes of disk.`,
+      caption: `Signed receipts, measured on ${writes.measuredOn} with SQLite: each took ${whole(cpuMicroseconds)} microseconds of a core, on a machine with other work, and ${whole(bytesPerReceipt)} bytes of disk.`,
       sortable: false,
       columns: [
         figureColumn('Receipts a day', null, whole),

@@ -7,6 +7,8 @@ import { entries, list, member, text } from '../../archive/facts.ts'
 import { openApiOf } from '../../documents/site.ts'
 import type { World } from '../../world/world.ts'
 
+export const modelsPath = '/docs/models'
+
 export function modelSchemas(world: Pick<World, 'site'>): readonly [string, JsonValue][] {
   return entries(member(member(openApiOf(world), 'components'), 'schemas'))
 }
@@ -59,7 +61,7 @@ export function typeText(schema: JsonValue): HtmlAndMarkdown {
 
 function nonNullType(schema: JsonValue): HtmlAndMarkdown {
   const ref = text(member(schema, '$ref'))?.split('/').at(-1) ?? null
-  if (ref !== null) return link(`/docs/models#${ref}`, ref)
+  if (ref !== null) return link(`${modelsPath}#${ref}`, ref)
   const words = list(member(schema, 'enum')).filter((word) => word !== null)
   if (words.length > 0) {
     const values = words.map((word) => code(plain(word)))

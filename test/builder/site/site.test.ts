@@ -333,14 +333,18 @@ describe('the indexes for programs', () => {
   test('llms-full.txt collects skills and guides', () => {
     const all = text('/llms-full.txt')
     expect(all).toContain('name: pacts')
-    for (const heading of ['# Sign a request', '# Errors']) {
-      expect(all).toContain(`\n${heading}\n`)
+    for (const heading of ['Documentation', 'Sign a request', 'Errors']) {
+      expect(all).toContain(`\n# ${heading}\n`)
     }
-    expect(all).not.toContain('\n# Receipts\n')
-    expect(all).not.toContain('# Receipts API')
-    expect(all).not.toContain('# Rail alpha')
-    expect(all).not.toContain('# Second words')
-    expect(all).not.toContain('# There is nothing at this address')
+    const others = [
+      'Receipts',
+      'API reference',
+      'Receipts API',
+      'Models',
+      'Rail alpha',
+      'Second words',
+    ]
+    for (const heading of others) expect(all).not.toContain(`\n# ${heading}`)
   })
 })
 
