@@ -58,9 +58,7 @@ export async function saveBackfill(db: Db, rail: string, backfill: Backfill | nu
   else await putRecord(db, 'backfills', { rail, ...backfill }, 'rail')
 }
 
-/** Payouts of a rail per Unix hour, separate for each of its streams. */
-
-/** Cursors and bodies are JSON, checked by the rail's adapter. */
+/** Payouts of a stream of a rail per Unix hour. Cursors and bodies are JSON, checked by the rail's adapter. */
 export interface HourlyAggregate<Json = unknown> {
   /** Start of the next read; null before the first read. */
   readonly cursor: Json

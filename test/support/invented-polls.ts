@@ -30,7 +30,7 @@ export async function pollAt(
 ): Promise<void> {
   const authored = await loadAuthoredRails(join(packageRoot, 'data/rails'))
   let timeMs = 0
-  const clock = { ...systemClock, now: () => timeMs, sleep: () => Promise.resolve() }
+  const clock = { now: () => timeMs, monotonic: () => 0, sleep: () => Promise.resolve() }
   const http = { fetch, clock, random: systemRandom, userAgent: 'bench' }
   const sources = createSources({ ...http, rpcUrls: {}, railBaseUrls: new Map() })
   const deps = { ...http, database, log: quietLog, sources, pollEveryMs: dayMs }

@@ -153,7 +153,7 @@ export const log: Suite = async ({ dir, many, receipts, running }) => {
   await growLog(database, ledgerLog, 0, receipts)
   /** Fills a tile, so that every width occurs. */
   const added = 256
-  let rounds = 0
+  let [rounds, copies] = [0, 0]
   const ours = async () => {
     written.length = 0
     const from = receipts + rounds * added
@@ -161,7 +161,7 @@ export const log: Suite = async ({ dir, many, receipts, running }) => {
     return { cpuMs: (await growLog(database, ledgerLog, from, from + added, 1)) / added }
   }
   const filesAlone = async () => {
-    const copy = localDirectory(join(dir, `copy-${rounds}`))
+    const copy = localDirectory(join(dir, `copy-${(copies += 1)}`))
     const { cpuMs } = await timed(async () => {
       for (const file of written) await copy.put(...file)
     })
