@@ -148,7 +148,7 @@ export function performanceGrowth(runs: readonly SuiteRun[] = measurements): Htm
   const figuresOf = (measured: readonly Row[]) =>
     sizes.map((size) => measured.find(({ receipts }) => receipts === size)?.ours ?? null)
   return table(rows, {
-    id: 'growth',
+    id: 'growth-table',
     caption: `Figures of the ledger with ${sizes.map(number).join(', ')} receipts.`,
     sortable: false,
     empty: 'No full measurement yet.',
