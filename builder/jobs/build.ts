@@ -132,22 +132,15 @@ async function withShareImages(
 ): Promise<PublishOutcome> {
   const { documents, pending } = await readShareImages(dir, drawings)
   if (pending.length === 0) return await publishWith(documents)
-  const rendering = renderShareImages(dir, drawings, pending).then(
-    () => true,
-    (error: unknown) => {
-      log.warn('no new share images', { error: error instanceof Error ? error.message : 'unknown' })
-      return false
-    },
-  )
-  if (pending.length <= fewPictures) {
-    await rendering
-    return await publishWith((await readShareImages(dir, drawings)).documents)
+  const first = pending.length > fewPictures ? await publishWith(documents) : null
+  try {
+    await renderShareImages(dir, drawings, pending)
+  } catch (error) {
+    log.warn('no new share images', { error: error instanceof Error ? error.message : 'unknown' })
+    return first ?? (await publishWith(documents))
   }
-  const publishing = publishWith(documents)
-  await Promise.allSettled([publishing, rendering])
-  const first = await publishing
-  if (!(await rendering)) return first
   const second = await publishWith((await readShareImages(dir, drawings)).documents)
+  if (first === null) return second
   const changed = [...new Set([...first.changed, ...second.changed])].sort()
   return { ...second, changed, removed: [...new Set([...first.removed, ...second.removed])] }
 }
