@@ -78,7 +78,7 @@ export function paymentsOf(nowMs: number, count: number): RailSources {
       { ...of, address: permit2Proxies[0] ?? '', topics: [settled], data: '0x' as const },
     ]
   }).flat()
-  const clock = { ...systemClock, now: () => nowMs, monotonic: () => 0 }
+  const clock = { ...systemClock, now: () => nowMs }
   const node = createFakeNode({ clock, chainId, head, blockMs, logs })
   const items = Array.from({ length: 40 }, (_, at) => ({
     resource: `https://seller-${at}.example/`,
