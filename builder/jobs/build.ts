@@ -40,7 +40,7 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly log: Log
   /** The highest manifest version that others may have seen. @throws Error if nothing may be published */
   readonly lastVersion: () => Promise<number>
-  /** Runs after each publication, before images are rendered and facts archived. */
+  /** Runs after each publication, before facts are archived. */
   readonly onPublished?: () => void
 }
 

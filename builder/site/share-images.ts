@@ -23,7 +23,7 @@ const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
 /** Part of every file name: a new renderer invalidates all images. */
 const renderer = 'sharp png 1'
 const maxAgeSeconds = 300
-/** A second concurrent render would need 50 MB more at the peak of a full build. */
+/** A second concurrent render would need 50 MB more. */
 const rendersAtOnce = 1
 
 export async function readShareImages(dir: string, drawings: readonly Drawing[]) {
@@ -44,8 +44,8 @@ async function readIndex(dir: string): Promise<z.infer<typeof indexSchema>> {
 }
 
 /**
- * Rendering takes 25 ms of CPU time per image. Replaced images stay until the next rendering, since a set that contains
- * them may be published at the same time.
+ * Rendering takes 25 ms of CPU time per image. Replaced images stay until the next rendering, since the set that
+ * contains them stays published if this one fails.
  */
 export async function renderShareImages(
   dir: string,
