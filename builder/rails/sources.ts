@@ -49,7 +49,7 @@ export function createSources(options: SourceOptions) {
   const readerOf = (name: ChainName, signal: AbortSignal) => {
     const pace = paces.get(name) ?? createPace(clock)
     paces.set(name, pace)
-    // The logs of a busy month are larger than any list. Each answer has a limit, and each turn.
+    // The logs of a busy month are larger than any list. Each answer has a size limit, and each poll a time limit.
     const maxTotalBytes = Number.POSITIVE_INFINITY
     return { ...client, signal: afterGrace(signal), pace, retries: rpcRetries, maxTotalBytes }
   }
